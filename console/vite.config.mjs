@@ -1,5 +1,5 @@
-// The console as static files in dist/console: hashed files in assets/, named relative to the page, which the service
-// completes (src/console/console.controller.ts).
+// Builds the console as static files in dist/console. Paths to the hashed files in assets/ are relative to the page;
+// the service completes them (src/console/console.controller.ts).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 export default defineConfig({
   root: here,
   base: './',
-  // Otherwise a setting of the shell would decide which build of React is used.
+  // Without this line, an environment variable of the shell would decide which build of React is used.
   mode: 'production',
   logLevel: 'warn',
   plugins: [
@@ -47,12 +47,14 @@ export default defineConfig({
   },
 });
 
-/** The code that requests the signed-in user. */
+/** Returns whether a module belongs to the code that requests the signed-in user. */
 function isFirst(id) {
   return /src\/(main|api\/(session|store|problem|root))\.ts$|node_modules\/react\/|preload-helper/.test(id);
 }
 
-/** Everything except the pages, and except large parts that only some of them need. */
+/**
+ * Returns whether a module is shared code: anything except the pages, and except large parts that only some pages need.
+ */
 function isShared(id) {
   const isLarge = /react-aria|react-stately|@internationalized|uplot|-table\/|table-core|virtual:/.test(id);
   return (
@@ -60,7 +62,7 @@ function isShared(id) {
   );
 }
 
-/** The rules for request bodies, as in the OpenAPI document. */
+/** Provides the rules for request bodies from the OpenAPI document. */
 function fieldRules() {
   const name = 'virtual:field-rules';
   return {
@@ -74,7 +76,7 @@ function fieldRules() {
   };
 }
 
-/** The page preloads the program, which its first script imports. */
+/** Makes the page preload the program, which its first script imports. */
 function programAnnounced() {
   return {
     name: 'program-announced',
@@ -98,11 +100,11 @@ function programAnnounced() {
   };
 }
 
-/** Files that compress well are also written in compressed form, so that no request waits for compression. */
+/** Also writes files that compress well in compressed form, so that no request waits for compression. */
 function compressed() {
   return {
     name: 'compressed',
-    // Reads the written files, because other plugins change them until then.
+    // This hook reads the written files, because other plugins change them until then.
     writeBundle({ dir }, bundle) {
       const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
       for (const name of Object.keys(bundle).filter((name) => /\.(js|css|svg)$/.test(name)))

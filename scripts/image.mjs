@@ -1,7 +1,7 @@
 // Builds the image of the Dockerfile twice and starts it: `node scripts/image.mjs`. The script fails when the two
-// images differ, when the service in the image does not become ready, or when the service runs as root. It needs no
-// container engine: Debian's buildah builds without a container's privileges (`--isolation chroot`), over a Debian by
-// debootstrap with Node.js and npm from the npm registry. It needs root on Debian 12.
+// images differ, when the service in the image does not become ready, or when the service runs as root. It needs root
+// on Debian 12, but no container engine: Debian's buildah builds with `--isolation chroot`. The base image contains
+// Debian from debootstrap, and Node.js and npm from the npm registry.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {

@@ -1,10 +1,10 @@
 // Checks the kits for partners against a real service (kits.mjs).
 //
 // 1. Each kit gets a subscription with `delivery: "POLL"` and an application with the grant client_credentials.
-// 2. In each of ten hours of the sandbox's clock, there are some notifications. This program acknowledges one of them in
-//    the name of the partner, so that the kit never gets it. The kit polls the others.
-// 3. `heal` must find exactly the ten omissions, in at most twenty calls each. After the replay the kit polls them, and
-//    `heal` finds nothing.
+// 2. The program creates notifications in each of ten hours of the sandbox's clock. On behalf of the partner, it
+//    acknowledges one notification of each hour, which the kit therefore never receives. The kit polls the others.
+// 3. `heal` must find exactly the ten missing notifications, with at most twenty calls for each. After the replay, the
+//    kit polls them, and a second `heal` finds nothing.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const MOST_CALLS = 20;
 const PATIENCE_MS = 60_000;
 const TEST_CODE = 'SANDBOX-ONE';
 
-/** A caller of the service with tokens of its own. */
+/** Calls the service with its own tokens. */
 class Caller {
   constructor(base, { consumer_key, consumer_secret, ...form }) {
     this.base = base;
@@ -65,7 +65,7 @@ class Account {
     return Date.parse((await this.operator.call('GET', '/sandbox/clock')).now);
   }
 
-  /** Makes a booking, and waits until each of the subscriptions has a notification of it. */
+  /** Creates a booking, and waits until each of the subscriptions has a notification about it. */
   async book(subscriptions) {
     const candidate_id = `KIT-${++this.bookings}`;
     const now = await this.now();
@@ -87,7 +87,7 @@ class Account {
     });
   }
 
-  /** Makes a subscription and an application for a kit. */
+  /** Creates a subscription and an application for a kit. */
   async partner(base, name) {
     const { id } = await this.operator.call('POST', '/admin/subscriptions', {
       account_code: this.code,
@@ -111,7 +111,7 @@ async function eventually(what, isSo) {
     if (Date.now() > until) throw new Error(`There is no sign of ${what}.`);
 }
 
-/** Takes one notification in the name of the partner and acknowledges it, so that the kit never gets it. */
+/** Polls and acknowledges one notification on behalf of the partner, so that the kit never receives it. */
 async function omit({ id, api }) {
   const poll = (body) => api.call('POST', '/partner/notifications/poll', { subscription_id: id, max: 1, ...body });
   const { notifications } = await poll({});
@@ -120,7 +120,12 @@ async function omit({ id, api }) {
     throw new Error('The poll did not offer exactly one notification.');
 }
 
-/** @param kits the kits that are installed, @param run runs a program to its end and returns its output */
+/**
+ * Checks that each kit finds the notifications that it never received.
+ *
+ * @param kits the kits that are installed
+ * @param run runs a program to its end and returns its output
+ */
 export async function checkHealing(kits, { folder, run }) {
   const check = async ({ base_url, folder: data }) => {
     const account = new Account(base_url, JSON.parse(readFileSync(join(data, 'sandbox.json'), 'utf8')));

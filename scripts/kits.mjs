@@ -3,12 +3,13 @@
 //
 // usage: node scripts/kits.mjs [--install] [typescript|python|php|go|java …: all of them by default]
 //
-// 1. Each kit judges vectors.json as the file says. A copy with one wrong byte must fail, for each of several bytes.
-// 2. The sample receiver of each kit passes the conformance program over HTTPS, and is right after kill -9.
-// 3. Each kit polls notifications of a real service and finds ten that it never got (kits-service.mjs).
+// 1. Each kit must get the results that vectors.json states. Copies of the file in which one byte is wrong must fail.
+// 2. The sample receiver of each kit passes the conformance program over HTTPS, and remembers its notifications after
+//    kill -9.
+// 3. Each kit polls notifications of a real service and finds ten that it never received (kits-service.mjs).
 //
-// A language that is absent is reported. For TypeScript, Python and PHP, which CI must check, this is a failure.
-// `--install` first installs these with Debian's packages, if they are absent.
+// The script reports each language that is not installed. If TypeScript, Python or PHP is missing, the script fails,
+// because CI must check them. `--install` first installs these languages from Debian's packages.
 import './installed.mjs';
 import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -33,13 +34,13 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const VECTORS = join(root, 'clients/partner/vectors.json');
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const PATIENCE_MS = 60_000;
-// Python otherwise writes compiled files into clients/, which would make the service's build outdated.
+// Otherwise, Python writes compiled files into clients/, which would make the service's build outdated.
 process.env.PYTHONDONTWRITEBYTECODE = '1';
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-kits-'));
 
 /**
- * The kits: the programs that each needs, with Debian's packages; the command that builds its sample partner, and the
- * command that runs it, both in the folder of the kit.
+ * The kits. Each entry has the required programs, their Debian packages, and the commands that build and run the sample
+ * partner in the folder of the kit.
  */
 const KITS = [
   {
@@ -70,7 +71,7 @@ const KITS = [
 ];
 
 /**
- * Bytes of vectors.json, each as the text before it and its length. A wrong byte in any of them must be found: in a
+ * Bytes of vectors.json, each as the text before it and its length. A wrong byte in any of them must be detected: in a
  * genuine signature, in the body that it signs, in an outcome, in a digest and in the body of a kept notification.
  */
 const PLANTS = [
@@ -103,7 +104,11 @@ function install(kits) {
     });
 }
 
-/** Runs a program to its end. @returns its output; @throws Error when the exit code is another one */
+/**
+ * Runs a program to its end, and returns its output.
+ *
+ * @throws Error if the exit code is not one of `codes`
+ */
 function run([program, ...words], { env = {}, cwd = root, codes = [0] } = {}) {
   const { status, stdout, stderr } = spawnSync(program, words, {
     cwd,
@@ -122,7 +127,7 @@ function checkVectors(kit) {
   for (const before of PLANTS) {
     const at = text.indexOf(before) + before.length;
     if (at < before.length) throw new Error(`vectors.json does not contain ${before}.`);
-    // The next digit or letter, so that the file remains JSON.
+    // Replaces the byte by the next digit or letter, so that the file remains valid JSON.
     const wrong =
       text[at] === 'a' || text[at] === '1'
         ? String.fromCharCode(text.charCodeAt(at) + 1)
@@ -135,7 +140,7 @@ function checkVectors(kit) {
     if (!/^WRONG (?!vectors\.json)/m.test(said))
       throw new Error(`The wrong byte after ${before} is not reported:\n${said}`);
   }
-  // Any other byte, also in a text that no case judges. The byte with its lowest bit changed is still ASCII.
+  // Changes further bytes, also in texts that no case checks. A byte whose lowest bit is changed is still ASCII.
   for (let n = 0; n < SPREAD; n += 1) {
     const at = Math.floor(((n + 0.5) * text.length) / SPREAD);
     const planted = join(folder, 'planted.json');
@@ -190,11 +195,11 @@ async function checkConformance(kit) {
   });
 }
 
-/** Checks that a receiver that was killed knows the notifications that it answered with 200. */
+/** Checks that a receiver still knows the notifications that it answered with 200 before it was killed. */
 async function checkRestart(kit) {
   await withReceiver(kit, {}, async (port, store) => {
     await expectOutcome(kit, port, 'first', 1, 'applied');
-    // A part of a line, as a crash leaves it.
+    // Appends an incomplete line, as a crash may leave one.
     if (statSync(store).isFile() && kit.name !== 'python') appendFileSync(store, '{"id":"torn","');
   });
   await withReceiver(kit, {}, async (port) => {

@@ -1,5 +1,5 @@
 /**
- * Prints passages of the project's prose, chosen by a seed, for people who judge whether they understand each.
+ * Prints passages of the project's prose, chosen by a seed, for people who judge whether they understand each passage.
  *
  * The sample contains equal numbers of passages from documents, changelog, comments, titles of tests, screens and
  * problem details. A passage is shown as its reader sees it: a row of a table with the headings of its columns, an item
@@ -140,7 +140,8 @@ const kinds = {
 };
 
 /**
- * Sorts passages by the hash of the seed and their own text. A new passage therefore changes the order of no others.
+ * Sorts passages by the hash of the seed and their own text. A new passage therefore does not change the order of the
+ * others.
  */
 const chosen = (passages, count) =>
   passages

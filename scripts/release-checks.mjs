@@ -1,11 +1,11 @@
-// The checks of a release that only read: each returns its faults as sentences (release.mjs).
+// The release checks that only read files (release.mjs). Each returns its faults as sentences.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLIENT_VERSIONS } from './client-versions.mjs';
 
 const manifestOf = (...path) => JSON.parse(readFileSync(join(...path, 'package.json'), 'utf8'));
 
-/** Checks that every place with a version has this one. version.mjs writes them. */
+/** Checks that every file that states the version states the given one. version.mjs writes these files. */
 export function versionFaults(root, version) {
   const text = (path) => readFileSync(join(root, path), 'utf8');
   const json = (path) => JSON.parse(text(path));
@@ -52,7 +52,7 @@ export function changelogFaults(changelog, version) {
     : [`The section ${version} of CHANGELOG.md has neither a date nor “unreleased”.`];
 }
 
-/** Checks that the README says in one line what the licence in package.json allows. */
+/** Checks that the README states in one line what the licence in package.json allows. */
 export function licenceFaults(root) {
   const { license } = manifestOf(root);
   const isThere = readFileSync(join(root, 'README.md'), 'utf8').includes(`\`${license}\``);

@@ -1,10 +1,10 @@
-// Makes and checks everything of a release up to its tag, in a copy of the repository:
+// Builds and checks a release in a copy of the repository:
 //
 // npm run release -- [VERSION] [--dry-run] [--only PART,…]
 //
-// VERSION is by default the newest section of CHANGELOG.md. Without --dry-run, a release without a fault writes its
-// version, the date in the changelog and the fixture of its database into the repository. The tag is left to the
-// maintainers. The artifacts are in dist/release.
+// By default, VERSION is the version of the newest section in CHANGELOG.md. If all checks pass, the script writes the
+// version, the date in the changelog and the database fixture into the repository, except with --dry-run. The
+// maintainers create the tag. The artifacts are in dist/release.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -72,7 +72,7 @@ function setVersion(version) {
   );
 }
 
-/** Builds and packs the packages, and uses them in a project that has nothing else. */
+/** Builds and packs the packages, and uses them in a project without other dependencies. */
 function checkPackages() {
   const [built, project] = [join(folder, 'packages'), join(folder, 'project')];
   run('node', ['scripts/build-clients.mjs', built]);
@@ -109,7 +109,7 @@ function checkDocument() {
   return 'docs/openapi.json is current';
 }
 
-/** Writes the context as an archive, and follows the Dockerfile's steps with it. */
+/** Writes the build context to an archive, and runs the Dockerfile's steps with it. */
 function checkImage(version) {
   const list = join(folder, 'context');
   writeFileSync(list, contextFiles(copy).sort().join('\n'));
@@ -119,7 +119,10 @@ function checkImage(version) {
   return run('node', ['scripts/shipped.mjs']).trim().split('\n').at(-1);
 }
 
-/** Writes the database that later releases are tried on and the hashes of the migrations, and tries the database. */
+/**
+ * Writes the database fixture with which later releases test their upgrade, tests it, and writes the hashes of the
+ * migrations.
+ */
 function checkFixture(version) {
   const path = `test/fixtures/${version}.json.gz`;
   run('npx', ['jest', '--config', 'test/fixtures/jest.config.cjs']);
@@ -134,7 +137,7 @@ function checkFixture(version) {
   return `${path}, restored and used by this release`;
 }
 
-/** Asks the registry for advisories. A registry that does not answer is reported, and is no fault. */
+/** Asks the registry for advisories. If the registry does not answer, the script reports it, but does not fail. */
 function checkAdvisories() {
   const { status, stdout, stderr } = spawnSync('node', ['scripts/advisories.mjs'], { cwd: copy, encoding: 'utf8' });
   if (status !== 0 && status !== NOT_CHECKED) throw new Fault(`${stdout}${stderr}`.trim());

@@ -6,7 +6,7 @@
 // 2. `systemd-analyze` reports a problem in a unit.
 // 3. The migration, as the owner of the tables, or the service, as the least-privilege role, does not start with the
 //    command line, the environment and the credentials of its unit.
-// 4. The image holds a package that is missing in the bill of materials.
+// 4. The image contains a package that is missing in the bill of materials.
 // 5. The image's health check fails, or SIGTERM does not end the service with 0.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

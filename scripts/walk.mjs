@@ -36,8 +36,8 @@ const PATIENCE_MS = 300_000;
 
 /**
  * The walks by name. `ports` must be open before a walk continues after a terminal was left running. `withDatabase`
- * means that PostgreSQL is available before the walk, and the service is not. Without its `program`, a walk is left out:
- * scripts/kits.mjs decides which languages must be installed.
+ * means that PostgreSQL is available before the walk, and the service is not. A walk whose `program` is not installed
+ * is skipped; scripts/kits.mjs decides which languages must be installed.
  */
 const WALKS = {
   client: {

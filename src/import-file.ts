@@ -120,7 +120,7 @@ function openReport(file: string): { path: string; descriptor: number } {
   }
 }
 
-/** Describes an error for the user. Each fault of a refused file is on a line of its own. */
+/** Describes an error for the user. Each fault of a refused file is on its own line. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
   const faults = (error.problem?.errors ?? []).map(({ detail }) => `  ${detail}`);

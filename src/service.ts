@@ -11,7 +11,10 @@ import { assertSandboxFits } from './sandbox-database.js';
 import { ensureExamples, ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';
-/** The interval, during shutdown, at which idle connections are closed while the last requests are still running. */
+/**
+ * The interval, in milliseconds, at which idle connections are closed during shutdown while the last requests are still
+ * running.
+ */
 const UNUSED_CLOSED_MS = 100;
 
 /** A running service, with its addresses and the function that stops it. */
@@ -19,7 +22,7 @@ export interface Service {
   readonly app: NestExpressApplication;
   readonly config: Config;
   readonly metricsUrl: string;
-  /** The files with the sandbox's credentials; null if this service is no sandbox. */
+  /** The files with the sandbox's credentials; null if this service is not a sandbox. */
   readonly sandbox: Sandbox | null;
   stop(): Promise<void>;
 }

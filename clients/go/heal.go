@@ -16,10 +16,12 @@ import (
 
 const maxSteps, hour, page, maxIDs = 1000, 3600, 200, 1000
 
-// How far the creation of a notification may be from the time at which its event was generated, in seconds.
+// The margins in seconds, tried in turn, by which the listed period is extended. The list selects by creation time,
+// which may differ from the time of the event.
 var margins = []int64{5, 60, 3600, 86400}
 
-// API calls the service with a token by client credentials, scope partner. BaseURL has no slash at its end.
+// API calls the service with a token that it obtains by client credentials with the scope partner. BaseURL has no
+// trailing slash.
 type API struct {
 	BaseURL, Key, Secret, SubscriptionID string
 	Calls                                int
@@ -88,8 +90,9 @@ func send(request *http.Request, result any) (int, string, error) {
 	return response.StatusCode, append(link, "", "")[1], err
 }
 
-// Poll fetches and processes the notifications that are due, of a subscription with delivery POLL, and returns the
-// acknowledged number. After an error of the work, the lease of the notification expires and it is offered again.
+// Poll fetches and processes the due notifications of a subscription with delivery POLL, and returns the number of
+// acknowledged notifications. After an error of the work, the lease of the notification expires and the service offers
+// it again.
 func (a *API) Poll(receiver *Receiver, forever bool) (int, error) {
 	done, ack, refuse := 0, []string{}, []map[string]string{}
 	for {
@@ -124,7 +127,7 @@ func (a *API) Poll(receiver *Receiver, forever bool) (int, error) {
 	}
 }
 
-// Step is a step of GET /partner/digest.
+// Step is one step in the response of GET /partner/digest.
 type Step struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
@@ -163,18 +166,18 @@ func dateTime(at int64) string {
 	return time.Unix(at, 0).UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// Seconds reads a time of the service, in seconds since 1970.
+// Seconds converts a time of the service to seconds since 1970.
 func Seconds(text string) (int64, error) {
 	at, err := time.Parse("2006-01-02T15:04:05Z", text)
 	return at.Unix(), err
 }
 
-// Heal finds the delivered notifications that the store does not have, and orders a replay of them. A step whose digest
-// differs is narrowed, until the service lists its notifications on one page. A step in which the partner has more than
-// the service is no fault. Heal returns the missing ids, and the number of calls that it took.
+// Heal finds the delivered notifications that the store does not have, and orders a replay of them. It divides a step
+// whose digest differs, until the service lists the notifications of the step on one page. A step in which the partner
+// has more notifications than the service is not a fault. Heal returns the missing ids and the number of API calls.
 func (a *API) Heal(store *Store, from, to int64) (missing []string, calls int, err error) {
 	if to-from > hour {
-		// Steps that begin at whole hours cost the service the least, because it keeps their sums.
+		// Steps of whole hours cost the service the least, because it stores their digests.
 		from, to = from/hour*hour, (to+hour-1)/hour*hour
 	}
 	before, ranges := a.Calls, [][2]int64{{from, to}}
@@ -232,7 +235,7 @@ func (a *API) query(from, to int64, name, value string) string {
 	}.Encode()
 }
 
-// missing lists the delivered notifications of a step, and returns the ids that the store does not have.
+// missing lists the delivered notifications of a step, and returns the ids that are not in the store.
 func (a *API) missing(store *Store, step Step, from, to int64) ([]string, error) {
 	var ids, found []string
 	for _, margin := range margins {
@@ -257,7 +260,7 @@ func (a *API) missing(store *Store, step Step, from, to int64) ([]string, error)
 			break
 		}
 	}
-	// Read after the list, so that a notification that arrives meanwhile is not considered missing.
+	// The store is read after the list, so that a notification that arrives in between is not considered missing.
 	known := map[string]bool{}
 	for _, kept := range store.Between(from, to) {
 		known[kept.ID] = true

@@ -1,6 +1,7 @@
-// Package partner receives the notifications of the candidate eligibility service: genuine, once, and in order.
+// Package partner receives the notifications of the candidate eligibility service: it verifies each one, and processes
+// it once and in order.
 //
-// It needs Go 1.19 and the standard library alone. Copy it into your module; sample/main.go shows how to use it. A
+// It needs Go 1.19 and only the standard library. Copy it into your module; sample/main.go shows how to use it. A
 // notification passes these steps, whether the service pushes it or you poll it:
 //
 //  1. Form: `application/json` without content coding. Otherwise 415.
@@ -8,7 +9,7 @@
 //  3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
 //  4. The sample of a verification is answered with 200 without further processing.
 //  5. The store decides: applied (your work runs first), late or repeat. All three are answered with 200.
-//  6. ErrUnknownRecord of your work: 400. Any other error: 500, and the service retries automatically.
+//  6. ErrUnknownRecord from your work: 400. Any other error: 500, and the service retries automatically.
 package partner
 
 import (
@@ -34,7 +35,7 @@ import (
 
 const maxBody = 256 * 1024
 
-// ErrUnknownRecord is returned by your work when it does not know the candidate or the exam: the answer is 400.
+// ErrUnknownRecord is returned by your work when it does not know the candidate or the exam. The answer is then 400.
 var ErrUnknownRecord = errors.New("the candidate or exam is unknown")
 
 // ErrMalformed is returned for a genuine body that is not a notification.
@@ -78,7 +79,7 @@ func Verify(headers http.Header, body []byte, secrets []string, tolerance time.D
 	return nil
 }
 
-// Notification has the members that the kit reads; Body has all of them, as the bytes that came.
+// Notification has the members that the kit reads; Body is the whole body as received.
 type Notification struct {
 	BookingCode         string `json:"booking_code"`
 	BookingOn           string `json:"booking_on"`
@@ -87,7 +88,7 @@ type Notification struct {
 	ClientEligibilityID string `json:"client_eligibility_id"`
 	EffectiveDate       string `json:"effective_date"`
 	ExamCode            string `json:"exam_code"`
-	// Of a change of a record, for a subscription with record_changes: an entry of the change feed.
+	// Only a record change, for a subscription with record_changes, has the next three members.
 	Change string `json:"change"`
 	At     string `json:"at"`
 	SvcID  string `json:"svc_eligiblity_id"`
@@ -133,14 +134,15 @@ func Parse(id, sequence string, body []byte) (n Notification, kept Kept, err err
 	return n, kept, nil
 }
 
-// DigestOf returns the share of one notification in the digest of its step, in hexadecimal digits.
+// DigestOf returns the contribution of one notification to the digest of its step, in hexadecimal digits.
 func DigestOf(id string, sequence int64, body []byte) string {
 	hash := sha256.Sum256(append([]byte(id+"\n"+strconv.FormatInt(sequence, 10)+"\n"), body...))
 	return hex.EncodeToString(hash[:])
 }
 
-// Store keeps processed notifications in a file, one on a line, for one process. Your work is not in a transaction with
-// the file: after a crash between the two, it is called again. Other processes may read the file meanwhile, for Heal.
+// Store keeps the processed notifications of one process in a file, one per line. Your work and the write to the file
+// are not one transaction: after a crash between them, your work is called again. Other processes may read the file at
+// the same time, for Heal.
 type Store struct {
 	mutex  sync.Mutex
 	file   *os.File
@@ -165,7 +167,7 @@ func Open(path string) (*Store, error) {
 			store.remember(kept)
 		}
 		if err == io.EOF {
-			// A crash may have left a part of a line.
+			// A crash may have left an incomplete last line.
 			store.isTorn = len(line) > 0
 			return store, nil
 		} else if err != nil {
@@ -184,8 +186,8 @@ func (s *Store) remember(kept Kept) {
 	}
 }
 
-// Once calls the work unless the id or a later event of the booking is known, and returns applied, late or repeat. When
-// the work fails, nothing is stored. The work learns whether no booking of the record had a later event.
+// Once calls the work unless the id or a later event of the booking is known, and returns applied, late or repeat. If
+// the work fails, nothing is stored. isNewestOfRecord says whether no other booking of the record had a later event.
 func (s *Store) Once(kept Kept, work func(isNewestOfRecord bool) error) (string, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -217,7 +219,7 @@ func (s *Store) Once(kept Kept, work func(isNewestOfRecord bool) error) (string,
 	return outcome, err
 }
 
-// Between returns the notifications that were generated from one time to before another, in seconds since 1970.
+// Between returns the notifications that were generated at or after from and before to, in seconds since 1970.
 func (s *Store) Between(from, to int64) []Kept {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -230,7 +232,7 @@ func (s *Store) Between(from, to int64) []Kept {
 	return found
 }
 
-// Receiver decides the answers to notifications. Work is yours.
+// Receiver handles notifications and decides the answers. You provide Work.
 type Receiver struct {
 	Store   *Store
 	Secrets []string

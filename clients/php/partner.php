@@ -1,8 +1,9 @@
 <?php
 /**
- * Receives the notifications of the candidate eligibility service: genuine, once, and in order.
+ * Receives the notifications of the candidate eligibility service: verifies each one, and processes it once and in
+ * order.
  *
- * This file needs PHP 8.1 with OpenSSL, as every distribution builds it. Copy it into your program; sample.php shows
+ * This file needs PHP 8.1 with OpenSSL, which every distribution includes. Copy it into your program; sample.php shows
  * how to use it. A notification passes these steps, whether the service pushes it or you poll it:
  *
  * 1. Form: `application/json` without content coding. Otherwise 415.
@@ -10,7 +11,7 @@
  * 3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
  * 4. The sample of a verification is answered with 200 without further processing.
  * 5. The store decides: applied (your work runs first), late or repeat. All three are answered with 200.
- * 6. `UnknownRecord` of your work: 400. Any other error: 500, and the service retries automatically.
+ * 6. `UnknownRecord` from your work: 400. Any other error: 500, and the service retries automatically.
  */
 
 declare(strict_types=1);
@@ -21,10 +22,13 @@ const MAX_STEPS = 1000;
 const HOUR = 3600;
 const PAGE = 200;
 const MAX_IDS = 1000;
-/** How far the creation of a notification may be from the time at which its event was generated, in seconds. */
+/**
+ * The margins in seconds, tried in turn, by which the listed period is extended. The list selects by creation time,
+ * which may differ from the time of the event.
+ */
 const MARGINS = [5, 60, 3600, 86400];
 
-/** Thrown by your work when it does not know the candidate or the exam: the answer is 400. */
+/** Thrown by your work when it does not know the candidate or the exam. The answer is then 400. */
 class UnknownRecord extends \RuntimeException {}
 
 /** Thrown for a request that is not from the service, or is too old. Its message is one of four codes. */
@@ -60,7 +64,7 @@ function verify(array $headers, string $body, array $secrets, int $tolerance = 3
     }
 }
 
-/** Returns the share of one notification in the digest of its step, in hexadecimal digits. */
+/** Returns the contribution of one notification to the digest of its step, in hexadecimal digits. */
 function digest_of(string $id, int $sequence, string $body): string
 {
     return hash('sha256', "$id\n$sequence\n$body");
@@ -95,7 +99,7 @@ function steps_of(array $kept, int $from, int $to, int $step): array
 /** Returns the booking within which the sequence counts, the eligibility record, and the time of the event. */
 function place_of(array $notification): array
 {
-    if (isset($notification['svc_eligiblity_id'])) { // An entry of the change feed: `record_changes`.
+    if (isset($notification['svc_eligiblity_id'])) { // A record change, as in the change feed.
         $key = "record {$notification['svc_eligiblity_id']}";
         return [$key, $key, seconds($notification['at'])];
     }
@@ -126,7 +130,8 @@ function parse(string $sequence, string $body): array
 
 /**
  * Keeps processed notifications in a folder, for several processes. Each booking has a file with one line for each
- * notification. Your work is not in a transaction with the file: after a crash between the two, it is called again.
+ * notification. Your work and the write to the file are not one transaction: after a crash between them, your work is
+ * called again.
  */
 class Store
 {
@@ -156,7 +161,7 @@ class Store
             $last = max($last, $kept[1]);
             $end = ftell($booking);
         }
-        // A crash may have left a part of a line.
+        // A crash may have left an incomplete last line.
         ftruncate($booking, $end ?? 0);
         if ($sequence > $last) {
             $newest = $this->locked('records', $record);
@@ -170,7 +175,7 @@ class Store
         return $sequence > $last ? 'applied' : 'late';
     }
 
-    /** Returns [id, time, digest] of the notifications that were generated from one time to before another. */
+    /** Returns [id, time, digest] of each notification that was generated at or after `$from` and before `$to`. */
     public function kept(int $from, int $to): array
     {
         $all = [];
@@ -185,7 +190,7 @@ class Store
         return $all;
     }
 
-    /** Opens a file that other processes cannot open until this handle is released. */
+    /** Opens a file and locks it, so that no other process can lock it until this handle is released. */
     private function locked(string $kind, string $key): mixed
     {
         $file = fopen("{$this->folder}/$kind/" . hash('sha256', $key), 'c+');
@@ -204,7 +209,7 @@ class Store
     }
 }
 
-/** Decides the answer to a notification. `$work($notification, $isNewestOfRecord)` is yours. */
+/** Handles a notification and decides the answer. You provide `$work($notification, $isNewestOfRecord)`. */
 class Receiver
 {
     public function __construct(private Store $store, private \Closure $work, private array $secrets = []) {}
@@ -246,7 +251,7 @@ class Receiver
     }
 }
 
-/** Calls the service with a token by client credentials, scope `partner`. */
+/** Calls the service with a token that it obtains by client credentials with the scope `partner`. */
 class Api
 {
     public int $calls = 0;
@@ -261,7 +266,7 @@ class Api
     public function call(string $path, ?array $body = null): array
     {
         $this->calls++;
-        // Link headers have an absolute address, or a path from the root of the host.
+        // A Link header contains an absolute address, or a path from the root of the host.
         $root = preg_replace('~^(https?://[^/]+).*$~', '$1', $this->base);
         $url = preg_match('~^https?://~', $path) ? $path : ($path[0] === '/' ? $root : $this->base) . $path;
         foreach ([false, true] as $isLast) {
@@ -302,8 +307,9 @@ class Api
 }
 
 /**
- * Fetches and processes notifications of a subscription with `delivery: "POLL"`; returns the acknowledged number. After
- * an error of the work, the lease of the notification expires and the service offers it again.
+ * Fetches and processes the due notifications of a subscription with `delivery: "POLL"`, and returns the number of
+ * acknowledged notifications. After an error of the work, the lease of the notification expires and the service offers
+ * it again.
  */
 function poll(Api $api, Receiver $receiver, bool $forever = false): int
 {
@@ -329,14 +335,14 @@ function poll(Api $api, Receiver $receiver, bool $forever = false): int
 }
 
 /**
- * Finds the delivered notifications that the store does not have, and orders a replay of them. A step whose digest
- * differs is narrowed, until the service lists its notifications on one page. A step in which the partner has more than
- * the service is no fault. Returns the missing ids, and the number of calls that it took.
+ * Finds the delivered notifications that the store does not have, and orders a replay of them. Divides a step whose
+ * digest differs, until the service lists the notifications of the step on one page. A step in which the partner has
+ * more notifications than the service is not a fault. Returns the missing ids and the number of API calls.
  */
 function heal(Api $api, Store $store, string $from, string $to): array
 {
     [$first, $last] = [seconds($from), seconds($to)];
-    // Steps that begin at whole hours cost the service the least, because it keeps their sums.
+    // Steps of whole hours cost the service the least, because it stores their digests.
     $whole = [intdiv($first, HOUR) * HOUR, (int) ceil($last / HOUR) * HOUR];
     [$first, $last] = $last - $first > HOUR ? $whole : [$first, $last];
     [$before, $missing, $ranges, $kept] = [$api->calls, [], [[$first, $last]], $store->kept($first, $last)];
@@ -374,7 +380,7 @@ function heal(Api $api, Store $store, string $from, string $to): array
         }
     }
     $calls = $api->calls - $before;
-    // Read again, so that a notification that has arrived meanwhile is not considered missing.
+    // The store is read again, so that a notification that arrived in between is not considered missing.
     $missing = $missing === [] ? [] : array_values(array_diff($missing, array_column($store->kept($first, $last), 0)));
     foreach (array_chunk($missing, MAX_IDS) as $ids) {
         $api->call('partner/notifications/replay', ['ids' => $ids]);

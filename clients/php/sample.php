@@ -22,10 +22,10 @@ const USAGE = <<<'TEXT'
     TEXT;
 const MAX_BODY = 256 * 1024;
 
-/** Writes to your database. */
+/** Processes a notification. Write to your own database here. */
 function work(array $notification, bool $isNewestOfRecord): void
 {
-    $isChange = isset($notification['svc_eligiblity_id']); // For a subscription with `record_changes`.
+    $isChange = isset($notification['svc_eligiblity_id']); // For a subscription with `record_changes` only.
     $names = $isChange ? ['change', 'svc_eligiblity_id'] : ['change_reason', 'booking_code'];
     fwrite(STDOUT, "{$notification[$names[0]]} {$notification[$names[1]]}\n");
 }
@@ -96,7 +96,7 @@ function answer(mixed $connection, Receiver $receiver, bool $mayKeep): bool
     return fwrite($connection, "$head\r\n$text") !== false && $mayKeep;
 }
 
-/** Returns a sentence if the file does not have exactly the bytes with which it was made. */
+/** Returns a sentence if the hash in the file does not match its bytes. */
 function faults_of_bytes(string $file): array
 {
     $name = '  "sha256": "';
@@ -107,7 +107,7 @@ function faults_of_bytes(string $file): array
         : ['WRONG vectors.json: its bytes do not have the hash in `sha256`'];
 }
 
-/** Returns a sentence for each case of the vectors that the kit judges otherwise. */
+/** Returns a sentence for each test vector for which the kit's result differs from the expected result. */
 function faults_of(array $vectors): array
 {
     $faults = [];

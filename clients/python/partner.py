@@ -1,14 +1,14 @@
-"""Receives the notifications of the candidate eligibility service: genuine, once, and in order.
+"""Receives the notifications of the candidate eligibility service: verifies each one, and processes it once and in order.
 
-This file needs Python 3.9 and its standard library alone. Copy it into your program; sample.py shows how to use it.
-A notification passes these steps, whether the service pushes it or you poll it:
+This file needs Python 3.9 and only its standard library. Copy it into your program; sample.py shows how to use it. A
+notification passes these steps, whether the service pushes it or you poll it:
 
 1. Form: `application/json` without content coding. Otherwise 415.
 2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
 3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
 4. The sample of a verification is answered with 200 without further processing.
 5. The store decides: applied (your work runs in its transaction), late or repeat. All three are answered with 200.
-6. `UnknownRecord` of your work: 400. Any other error: 500, and the service retries automatically.
+6. `UnknownRecord` from your work: 400. Any other error: 500, and the service retries automatically.
 """
 import base64
 import hashlib
@@ -25,12 +25,13 @@ import urllib.request
 from datetime import datetime, timezone
 
 MAX_STEPS, HOUR, PAGE, MAX_IDS = 1000, 3600, 200, 1000
-# How far the creation of a notification may be from the time at which its event was generated, in seconds.
+# The margins in seconds, tried in turn, by which the listed period is extended. The list selects by creation time,
+# which may differ from the time of the event.
 MARGINS = (5, 60, 3600, 86400)
 
 
 class UnknownRecord(Exception):
-    """Raised by your work when it does not know the candidate or the exam: the answer is 400."""
+    """Raised by your work when it does not know the candidate or the exam. The answer is then 400."""
 
 
 class InvalidSignature(Exception):
@@ -62,7 +63,7 @@ def verify(headers, body, secrets, tolerance=300, now=None):
 
 
 def digest_of(id, sequence, body):
-    """Returns the share of one notification in the digest of its step, as a number of 256 bits."""
+    """Returns the contribution of one notification to the digest of its step, as a number of 256 bits."""
     return int.from_bytes(hashlib.sha256(f"{id}\n{sequence}\n".encode() + body).digest(), "big")
 
 
@@ -97,7 +98,7 @@ def steps_of(kept, start, end, step):
 
 def place_of(notification):
     """Returns the booking within which the sequence counts, the eligibility record, and the time of the event."""
-    if "svc_eligiblity_id" in notification:  # An entry of the change feed, for a subscription with `record_changes`.
+    if "svc_eligiblity_id" in notification:  # A record change, as in the change feed.
         key = f"record {notification['svc_eligiblity_id']}"
         return key, key, seconds(notification["at"])
     own = notification.get("candidate_id", ""), notification.get("exam_code", "")
@@ -124,7 +125,7 @@ def parse(sequence, body):
 
 
 class Store:
-    """Keeps processed notifications in SQLite. The work runs in the same transaction and gets its connection."""
+    """Keeps processed notifications in SQLite. The work runs in the same transaction, on the same connection."""
 
     def __init__(self, path):
         self.lock = threading.RLock()
@@ -167,14 +168,14 @@ class Store:
                 raise
 
     def kept(self, start, end):
-        """Returns (id, time, digest) of the notifications that were generated from one time to before another."""
+        """Returns (id, time, digest) of each notification that was generated at or after `start` and before `end`."""
         with self.lock:
             rows = self.db.execute("SELECT id, at, digest FROM kept WHERE at >= ? AND at < ?", (start, end))
             return [(id, at, int.from_bytes(digest, "big")) for id, at, digest in rows]
 
 
 class Receiver:
-    """Decides the answer to a notification. `work(notification, connection, is_newest_of_record)` is yours."""
+    """Handles a notification and decides the answer. You provide `work(notification, connection, is_newest_of_record)`."""
 
     def __init__(self, store, work, secrets=()):
         self.store, self.work, self.secrets = store, work, secrets
@@ -210,7 +211,7 @@ class Receiver:
 
 
 class Api:
-    """Calls the service with a token by client credentials, scope `partner`."""
+    """Calls the service with a token that it obtains by client credentials with the scope `partner`."""
 
     def __init__(self, base_url, key, secret, subscription_id):
         self.base, self.subscription_id, self.calls, self.token = base_url.rstrip("/") + "/", subscription_id, 0, None
@@ -239,9 +240,10 @@ class Api:
 
 
 def poll(api, receiver, forever=False):
-    """Fetches and processes notifications of a subscription with `delivery: "POLL"`; returns the acknowledged number.
+    """Fetches and processes the due notifications of a subscription with `delivery: "POLL"`.
 
-    After an error of the work, the lease of the notification expires and the service offers it again.
+    Returns the number of acknowledged notifications. After an error of the work, the lease of the notification expires
+    and the service offers it again.
     """
     done, ack, refuse = 0, [], []
     while True:
@@ -262,11 +264,12 @@ def poll(api, receiver, forever=False):
 def heal(api, store, start, end):
     """Finds the delivered notifications that the store does not have, and orders a replay of them.
 
-    A step whose digest differs is narrowed, until the service lists its notifications on one page. A step in which the
-    partner has more than the service is no fault. Returns the missing ids, and the number of calls that it took.
+    Divides a step whose digest differs, until the service lists the notifications of the step on one page. A step in
+    which the partner has more notifications than the service is not a fault. Returns the missing ids and the number of
+    API calls.
     """
     first, last = seconds(start), seconds(end)
-    # Steps that begin at whole hours cost the service the least, because it keeps their sums.
+    # Steps of whole hours cost the service the least, because it stores their digests.
     whole = (first // HOUR * HOUR, -(-last // HOUR) * HOUR)
     before, missing, ranges = api.calls, [], [whole if last - first > HOUR else (first, last)]
     subscription = {"subscription_id": api.subscription_id}
@@ -292,7 +295,7 @@ def heal(api, store, start, end):
                     ids += [item["id"] for item in listed if one["from"] <= item["effective_date"] < one["to"]]
                 if len(ids) >= one["count"]:
                     break
-            # Read after the list, so that a notification that arrives meanwhile is not considered missing.
+            # The store is read after the list: a notification that arrives in between is not missing.
             known = {id for id, _at, _digest in store.kept(c, d)}
             missing += [id for id in ids if id not in known]
     calls = api.calls - before

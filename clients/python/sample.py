@@ -2,11 +2,11 @@
 
 usage: python3 sample.py serve            receives notifications at https://localhost:PORT
        python3 sample.py poll             fetches and acknowledges the notifications that are due
-       python3 sample.py heal FROM TO     finds missing notifications between two times, and orders them again
+       python3 sample.py heal FROM TO     finds missing notifications between two times, and orders a replay of them
        python3 sample.py vectors FILE     checks the kit against vectors.json
 
-Settings of the environment: STORE (a file), WEBHOOK_SECRET, PORT, TLS_CERT, TLS_KEY for serve;
-STORE, BASE_URL, CONSUMER_KEY, CONSUMER_SECRET, SUBSCRIPTION_ID for poll and heal.
+Environment variables: STORE (a file), WEBHOOK_SECRET, PORT, TLS_CERT, TLS_KEY for serve; STORE, BASE_URL, CONSUMER_KEY,
+CONSUMER_SECRET, SUBSCRIPTION_ID for poll and heal.
 """
 import hashlib
 import json
@@ -21,8 +21,8 @@ MAX_BODY = 256 * 1024
 
 
 def work(notification, connection, is_newest_of_record):
-    """Writes to your database. `connection` is the open transaction of the store."""
-    if "svc_eligiblity_id" in notification:  # A change of a record, for a subscription with `record_changes`.
+    """Processes a notification. Write to your own database here; `connection` is in the open transaction of the store."""
+    if "svc_eligiblity_id" in notification:  # Only for a subscription with `record_changes`.
         print(notification["change"], notification["svc_eligiblity_id"], flush=True)
     else:
         print(notification["change_reason"], notification["booking_code"], flush=True)
@@ -84,7 +84,7 @@ def serve(receiver, port, certificate=None, key=None):
 
 
 def faults_of_bytes(file):
-    """Returns a sentence if the file does not have exactly the bytes with which it was made."""
+    """Returns a sentence if the hash in the file does not match its bytes."""
     name = b'  "sha256": "'
     before = file[: max(0, file.rfind(name))]
     right = name + hashlib.sha256(before).hexdigest().encode("ascii") + b'"\n}\n'
@@ -92,7 +92,7 @@ def faults_of_bytes(file):
 
 
 def faults_of(vectors):
-    """Returns a sentence for each case of the vectors that the kit judges otherwise."""
+    """Returns a sentence for each test vector for which the kit's result differs from the expected result."""
     found = []
     for case in vectors["signatures"]:
         verdict = "genuine"

@@ -10,7 +10,7 @@ export interface Area {
   target: Target;
   /** Further words with which users find the area in the command palette. */
   words?: string;
-  /** Whether only operators with the scope `admin` see the area. Staff of single accounts do not see it then. */
+  /** Whether the area is shown only to operators with the scope `admin`, and hidden from staff of single accounts. */
   adminOnly?: boolean;
   /** Whether the area is listed in the command palette only, not in the navigation. */
   paletteOnly?: boolean;
@@ -49,7 +49,7 @@ const AREAS: readonly Area[] = [
   { label: 'Audit', target: { to: '/audit' }, words: 'who did what seals' },
 ];
 
-/** The areas of a partner. It sees the pages of its own subscriptions, and no page of operators. */
+/** The areas for a partner, which sees only the pages of its own subscriptions, and no pages for operators. */
 const PARTNER_AREAS: readonly Area[] = [
   { label: 'My subscriptions', target: { to: '/own' } },
   { label: 'My notifications', target: { to: '/own/notifications' } },

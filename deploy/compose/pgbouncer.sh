@@ -1,5 +1,5 @@
 #!/bin/sh
-# Session mode, as it is shipped: the service keeps prepared statements, locks and LISTEN in its sessions.
+# Uses session mode, the default, because the service keeps prepared statements, locks and LISTEN in its sessions.
 set -eu
 umask 077
 folder=${RUN_FOLDER:-/tmp}

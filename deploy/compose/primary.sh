@@ -1,9 +1,10 @@
 #!/bin/sh
-# Runs once, when the primary makes its files: a role to follow it with, and the wish that each commit is on the standby.
+# Runs once, when the primary's data directory is created. Creates the replication role, and requires that the standby
+# has each commit.
 set -eu
 psql -v ON_ERROR_STOP=1 -v secret="$REPLICATION_PASSWORD" --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" <<'SQL'
 CREATE ROLE follower LOGIN REPLICATION PASSWORD :'secret';
--- Takes effect with the next start: nothing waits for a standby that cannot be there yet.
+-- Takes effect at the next start, because the standby cannot exist yet and no commit must wait for it.
 ALTER SYSTEM SET synchronous_standby_names = 'standby';
 SQL
 echo 'host replication follower all scram-sha-256' >>"$PGDATA/pg_hba.conf"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Copies the primary when there is nothing here yet, and follows it. Takes the arguments of postgres: max_connections must be at least
-# the primary's.
+# Copies the primary if the data directory is empty, and then follows the primary. The arguments are passed to postgres;
+# max_connections must be at least as large as on the primary.
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   until pg_basebackup --pgdata "$PGDATA" --write-recovery-conf --wal-method stream \

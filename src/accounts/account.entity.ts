@@ -21,7 +21,7 @@ export class Account {
   @Column('int', { nullable: true })
   candidate_retention_days: number | null;
 
-  /** The days before the end of a record's window at which the change EXPIRING occurs. */
+  /** The numbers of days before the end of a record's window at which the change EXPIRING occurs. */
   @Column('int', { array: true, default: '{}' })
   expiring_days: number[];
 

@@ -24,8 +24,8 @@ declareFaults({
 });
 
 /**
- * Documents which codes the catalogue accepts. The specification says "alphanumeric", but real codes of clients also
- * contain other characters.
+ * Documents which codes the catalogue accepts. The specification says "alphanumeric", but clients also use codes with
+ * other characters.
  */
 const CODE_TAKEN =
   'Usually alphanumeric. Other characters are accepted with an entry in `warnings`, because some systems refuse ' +
@@ -74,7 +74,7 @@ export class EntryPath extends AccountPath {
 const MOST_EXPIRING_DAYS = 365;
 const dayList = listOf(integer(1, MOST_EXPIRING_DAYS), 20);
 
-/** The rule for numbers of days before the end of a window: no number twice. */
+/** The rule for numbers of days before the end of a window: no duplicates. */
 const expiringDaysRule: Rule = {
   schema: { ...dayList.schema, uniqueItems: true },
   faults(value) {
@@ -168,7 +168,7 @@ export class CodeWarningModel {
 }
 
 export class RetakeModel {
-  @Field(integer(1, MOST_DAYS), { description: 'Days after an attempt until the next one.' })
+  @Field(integer(1, MOST_DAYS), { description: 'Number of days after an attempt before the next attempt is allowed.' })
   wait_days?: number | null;
 
   @Field(integer(1, MOST_ATTEMPTS), {

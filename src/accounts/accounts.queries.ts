@@ -89,11 +89,11 @@ export interface RetentionRule {
 /** Asks for the retention rules of all accounts that have such rules. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}
 
-/** The days before the end of a record's window at which the change EXPIRING occurs in an account. */
+/** The numbers of days before the end of a record's window at which the change EXPIRING occurs in an account. */
 export interface ExpiringDays {
   account_code: string;
   expiring_days: number[];
 }
 
-/** Asks for the expiring days of all accounts that have some. */
+/** Asks for the expiring days of all accounts that have set any. */
 export class FindExpiringDays extends Query<ExpiringDays[]> {}

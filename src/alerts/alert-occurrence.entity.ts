@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ConditionName } from './conditions.js';
 
-/** A condition of an alert that holds now, or that was reported lately. */
+/** A condition of an alert that holds now, or that was reported recently. */
 @Entity('alert_occurrences')
 export class AlertOccurrence {
   @PrimaryColumn('text')

@@ -15,7 +15,8 @@ const MOST_AT_ONCE = 16;
 /**
  * Sends the stored messages of alerts, at least once.
  *
- * 1. A process leases an alert that has messages, with a fencing token. No other process sends its messages meanwhile.
+ * 1. A process leases an alert that has messages, with a fencing token. Until the lease ends, no other process sends
+ *    its messages.
  * 2. It sends the messages one after another, oldest first. Each outcome is recorded under the token, which also
  *    extends the lease.
  * 3. After a failure, the alert waits longer each time. Other alerts do not wait for it.

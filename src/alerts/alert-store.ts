@@ -11,7 +11,7 @@ const LEASE_S = SENDING_S + 10;
 const LEASE_END = `${MACHINE_TIME} + interval '${LEASE_S} seconds'`;
 const BATCH = 1000;
 /**
- * The numbers of days for which sent and unsent messages are kept. A message that could not be sent for so long is
+ * The numbers of days for which sent and unsent messages are kept. A message that could not be sent for that long is
  * outdated.
  */
 const MESSAGE_DAYS = 30;
@@ -22,7 +22,8 @@ const OCCURRENCE_DAYS = 8;
  * Leases the alerts that have messages to send. $1: the fencing token; $2: the number of alerts; $3: the names of the
  * alerts on which this process works already.
  *
- * A time of retry that is further ahead than the longest wait was set while the clock was wrong.
+ * A retry time that is further in the future than the longest wait is ignored, because it was set while the clock was
+ * wrong.
  */
 const CLAIM = prepared(
   'alerts-claim',
@@ -98,7 +99,7 @@ const REMOVE_OCCURRENCES = prepared(
      AND coalesce(told_datetime, seen_datetime) < statement_timestamp() - interval '${OCCURRENCE_DAYS} days'`,
 );
 
-/** The batches that delete old messages and occurrences, and the size of a full batch. */
+/** The maximum number of messages or occurrences that one statement deletes. */
 export const REMOVED_AT_ONCE = BATCH;
 
 /** Leases alerts to the process that sends their messages, and records the outcomes. */

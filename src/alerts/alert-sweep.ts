@@ -21,7 +21,7 @@ const SWEEP_MS = 5_000;
 const RETENTION_MS = 10 * 60_000;
 /** The maximum share of a process's time that is spent on surveys, which are slow for a long error queue. */
 const SHARE = 1 / 20;
-/** The maximum number of rows of one statement. */
+/** The maximum number of rows that one statement processes. */
 const ROWS_AT_ONCE = 1000;
 
 const BEGIN = prepared(
@@ -35,11 +35,11 @@ const BEGIN = prepared(
  * 1. Every few seconds, each process with the role `delivery` tries to take an advisory lock. The process that gets the
  *    lock runs the round; the others skip it.
  * 2. In the transaction of the lock, the conditions are surveyed and compared with the stored occurrences.
- * 3. The same transaction stores the new occurrences and a message for each condition to report. A message that is
- *    decided is therefore stored, and is decided once.
+ * 3. The same transaction stores the new occurrences and a message for each condition to report. Each report is
+ *    therefore decided only once, and no decided message is lost.
  * 4. The sender (alert-sender.ts) sends the stored messages.
  *
- * Never survey before the lock is taken: an older survey would end occurrences that a newer one has found.
+ * Never survey before the lock is taken: an older survey would end occurrences that a newer survey has found.
  */
 @Injectable()
 export class AlertSweep implements OnApplicationBootstrap, BeforeApplicationShutdown {

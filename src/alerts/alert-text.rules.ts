@@ -6,7 +6,7 @@ export interface AlertContent {
   readonly condition: ConditionName | 'TEST';
   /** The first sentence of the message, which names the condition. */
   readonly title: string;
-  /** Further sentences: since when, for whom, and the remedy. */
+  /** Further sentences: since when the condition holds, whom it concerns, and the remedy. */
   readonly lines: readonly string[];
   readonly since: string | null;
   readonly account_codes: readonly string[] | null;
@@ -19,7 +19,7 @@ interface Words {
   readonly title: string;
   readonly remedy: string;
   readonly path: string;
-  /** A further sentence of the message, after the one with the time. */
+  /** A further sentence of the message, after the sentence that states the time. */
   readonly more?: string;
   /** Whether the time in the message is the time of an event, instead of the beginning of a state. */
   readonly isEvent?: boolean;

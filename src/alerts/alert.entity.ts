@@ -3,7 +3,7 @@ import type { ConditionName } from './conditions.js';
 
 export type AlertKind = 'EMAIL' | 'WEBHOOK';
 
-/** An alert informs people by mail, or a webhook, when one of its conditions holds. */
+/** An alert informs people by mail, or calls a webhook, when one of its conditions holds. */
 @Entity('alerts')
 export class Alert {
   @PrimaryColumn('text')

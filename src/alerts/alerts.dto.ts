@@ -33,8 +33,8 @@ const shownHeaders: Rule = {
 };
 
 /**
- * The rule for the headers of an alert in a request. Headers without values, as responses show them, stand for the
- * stored ones; the handler refuses those that are not stored.
+ * The rule for the headers of an alert in a request. A header without a value, as in a response, keeps its stored
+ * value; the handler refuses it if no value is stored.
  */
 const givenHeaders: Rule = {
   schema: {
@@ -116,11 +116,11 @@ export class AlertBody {
   conditions?: ConditionName[] | null;
 
   @Field(quiet, {
-    description: `The number of seconds in which the same condition of the same subject is reported once at most. When left out, it is ${DEFAULT_QUIET_S}.`,
+    description: `The number of seconds in which the same condition of the same subject is reported at most once. When left out, it is ${DEFAULT_QUIET_S}.`,
   })
   quiet_s?: number | null;
 
-  @Field(boolean(), { description: 'Whether nothing is reported. When left out, it is false.' })
+  @Field(boolean(), { description: 'A disabled alert reports nothing. When left out, the value is false.' })
   disabled?: boolean | null;
 }
 
@@ -148,7 +148,7 @@ export class AlertModel {
 
   @Field(quiet, {
     required: true,
-    description: 'The number of seconds in which the same condition of the same subject is reported once at most.',
+    description: 'The number of seconds in which the same condition of the same subject is reported at most once.',
   })
   quiet_s: number;
 

@@ -48,7 +48,7 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
     });
   }
 
-  /** Returns the faults that only the database or a name server can show. */
+  /** Returns the faults that only the database or a name server can reveal. */
   private async faultsOf({ url, account_codes }: AlertBody): Promise<Fault[]> {
     const address = url == null ? null : await this.commandBus.execute(new CheckWebhookAddress(url, '/url'));
     const known = account_codes == null ? [] : await this.queryBus.execute(new FindKnownAccounts(account_codes));

@@ -3,13 +3,13 @@ import type { AlertOccurrence } from './alert-occurrence.entity.js';
 import type { Condition, ConditionName } from './conditions.js';
 
 const DAY_MS = 86_400_000;
-/** The days before the expiry of a certificate at which a message is sent. */
+/** The numbers of days before the expiry of a certificate at which a message is sent. */
 const EXPIRY_DAYS = [1, 3, 14] as const;
-/** The time after a recovery in which it is still reported. */
+/** The time after a recovery in which the recovery is still reported, in milliseconds. */
 const RECOVERY_MS = 3_600_000;
 /**
- * The time for which a stall must last before it is reported. Work that became due while no process ran, or when the
- * sandbox's clock was moved, is done within seconds.
+ * The time for which a stall must last before it is reported, in milliseconds. Work that became due while no process
+ * ran, or when the sandbox's clock was moved, is done within seconds.
  */
 const STALL_MS = 30_000;
 
@@ -46,7 +46,8 @@ export interface Decision {
  *
  * 1. A condition is reported when it begins to hold, once for each alert and subject.
  * 2. It is reported again when it ended and holds again, or when its mark has grown.
- * 3. It is not reported again within the alert's `quiet_s`. If it still holds then, it is reported then.
+ * 3. It is not reported again within the alert's `quiet_s`. If it still holds when that time has passed, it is
+ *    reported.
  */
 export function decide(
   alerts: readonly Watched[],
@@ -100,7 +101,10 @@ function occur(
   };
 }
 
-/** Returns whether the quiet time since the last report is not over. A report in the future is due to a wrong clock. */
+/**
+ * Returns whether the quiet time since the last report is not over yet. A report time in the future is ignored, because
+ * it is due to a wrong clock.
+ */
 function isQuiet(told: Date | null, quietS: number, now: Date): boolean {
   if (told === null) return false;
   const passed = now.getTime() - told.getTime();

@@ -19,7 +19,7 @@ const UNMATCHED_MINUTES = 60;
 const APPROVAL_HOURS = 24;
 /** The number of newest seals of the audit log that are compared with their rows. */
 const SEALS_CHECKED = 50;
-/** The interval between comparisons of the audit log, which read thousands of rows. */
+/** The interval between comparisons of the audit log, which read thousands of rows, in milliseconds. */
 const AUDIT_MS = 60_000;
 
 /** A check, and the conditions that it can find. */
@@ -31,7 +31,7 @@ export interface Survey {
   readonly checked: ReadonlySet<ConditionName>;
 }
 
-/** Finds the conditions that hold now, by queries that the owners of the tables answer. */
+/** Finds the conditions that hold now, by queries that the modules with the tables answer. */
 @Injectable()
 export class ConditionSurvey {
   private auditNotBefore = 0;
@@ -71,8 +71,8 @@ export class ConditionSurvey {
     const found = await this.queryBus.execute(new SurveyExamsSoon(EXAM_HOURS));
     return found.map((soon) => ({
       ...ofPartner(soon, 'EXAM_SOON_UNDELIVERED', soon.oldest),
-      // When another exam comes within two hours, the condition is reported again, unless this exam starts before a
-      // reported one.
+      // When another exam is less than two hours away, the condition is reported again, unless this exam starts before
+      // a reported one.
       mark: soon.last_exam_at.getTime(),
       count: soon.count,
       at: soon.first_exam_at,

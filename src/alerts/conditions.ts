@@ -20,9 +20,9 @@ export interface Condition {
   /** The accounts that the condition concerns; null if it concerns the whole service. */
   readonly accountCodes: readonly string[] | null;
   readonly since: Date;
-  /** A number that grows when the condition became worse in a way that needs another message. */
+  /** A number that grows when the condition gets worse in a way that needs another message. */
   readonly mark: number;
-  /** The partner that the condition concerns; null if it concerns none. */
+  /** The partner that the condition concerns; null if it concerns no partner. */
   readonly partner: { readonly subscription_id: string; readonly name: string } | null;
   /** The number of waiting items, such as notifications or approvals; null if the condition counts none. */
   readonly count: number | null;

@@ -4,10 +4,10 @@ import { HttpConfig } from '../platform/http/http.config.js';
 import { htmlText, plainText, type AlertContent } from './alert-text.rules.js';
 import { AlertsConfig } from './alerts.config.js';
 
-/** The time limits of a message, in milliseconds. The longest wait for one answer of the mail server is the last. */
+/** The time limits, in milliseconds, for connecting to the mail server and for each of its responses. */
 const CONNECT_MS = 8_000;
 const ANSWER_MS = 10_000;
-/** The time limit of the whole conversation with the mail server. */
+/** The time limit of the whole conversation with the mail server, in milliseconds. */
 export const MAIL_MS = 20_000;
 
 /** The parts of a failure that a problem document shows. */
@@ -28,8 +28,8 @@ export class SendFailure extends Error {
 }
 
 /**
- * Sends mail by the server of `SMTP_URL`. The connection uses TLS if the server offers it, and credentials are sent only
- * over TLS.
+ * Sends mail through the server in `SMTP_URL`. The connection uses TLS if the server offers it, and credentials are
+ * sent only over TLS.
  */
 @Injectable()
 export class Mail implements OnApplicationShutdown {

@@ -17,10 +17,7 @@ export class CreateUser extends Command<UserView> {
     readonly accountCodes: readonly string[],
     readonly scopes: readonly Scope[],
     readonly subscriptionIds: readonly string[] = [],
-    /**
-     * The faults that the request's form already has. The handler adds its own faults, and refuses the request if there
-     * are any.
-     */
+    /** The faults of the request's form. The handler adds its own faults, and refuses the request if there are any. */
     readonly faults = new Faults(),
   ) {
     super();
@@ -49,10 +46,7 @@ export class UpdateUser extends Command<UserView> {
   constructor(
     readonly username: string,
     readonly changes: UserChanges,
-    /**
-     * The faults that the request's form already has. The handler adds its own faults, and refuses the request if there
-     * are any.
-     */
+    /** The faults of the request's form. The handler adds its own faults, and refuses the request if there are any. */
     readonly faults = new Faults(),
   ) {
     super();

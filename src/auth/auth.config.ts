@@ -1,7 +1,7 @@
 import type { EnvironmentReader } from '../platform/environment-reader.js';
 import { oidcSettings, type OidcSettings } from './oidc.config.js';
 
-/** The service's settings of access tokens, refresh tokens and sign-ins. */
+/** The service's settings for access tokens, refresh tokens and sign-ins. */
 export class AuthConfig {
   readonly accessTokenTtlS: number;
   readonly refreshTokenTtlS: number;

@@ -35,7 +35,7 @@ export const FEED_CHANGES: Record<ChangeReason, Change> = {
 const UTC = dateTime().schema;
 
 class NotifiedPortion {
-  /** The code of the test portion, as the client's catalogue has it. */
+  /** The code of the test portion, as in the client's catalogue. */
   @ApiProperty({ ...catalogueCode().schema, description: "The client's code of the portion." })
   portion_code: string;
 

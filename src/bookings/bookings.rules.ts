@@ -41,7 +41,7 @@ export function isCutoffPassed(
   return hours !== null && now.getTime() > booking_on.getTime() - hours * HOUR_MS;
 }
 
-/** Returns whether the booking already has the requested appointment, so that moving it changes nothing. */
+/** Returns whether the booking already has the requested appointment, in which case moving it changes nothing. */
 export function isSameAppointment(
   booking: Omit<Appointment, 'delivery_mode'> & { delivery_mode: DeliveryMode | null },
   appointment: Appointment,

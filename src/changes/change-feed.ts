@@ -57,7 +57,7 @@ const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 100
 const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 
 // Reads the horizon and the entries in one snapshot. Each kind of entry is read from the index in the order of the
-// feed, so that a kind without entries costs nothing.
+// feed, so a kind without entries costs nothing.
 const READ = prepared(
   'changes-read',
   `WITH horizon AS MATERIALIZED (${HORIZON})
@@ -103,8 +103,8 @@ type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Reads the committed change feed entries about some records, newest first. The result has no cursor, so that no
-// horizon is needed.
+// Reads the committed change feed entries about some records, newest first. The result has no cursor, so no horizon is
+// needed.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,

@@ -55,7 +55,7 @@ export class ConsoleFiles {
 }
 
 /**
- * Finds the built console: returns the folder dist/console in this folder or in one above it; null if there is none.
+ * Finds the built console: returns the folder dist/console in this folder or in a parent folder; null if there is none.
  */
 function builtConsole(): string | null {
   for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {

@@ -32,8 +32,8 @@ export class ConsoleController {
     } else response.send(file.content);
   }
 
-  // Every path serves the same HTML, whose script shows the page for the path, or that there is no such page. The route
-  // comes last, so that it hides no other.
+  // Every path serves the same HTML, whose script shows the page for the path, or a message that no such page exists.
+  // The route is declared last, so that it hides no other route.
   @Get(['', '*rest'])
   page(@Req() request: Request, @Res() response: Response): void {
     response.setHeader('Content-Type', 'text/html; charset=utf-8');

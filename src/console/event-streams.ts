@@ -10,7 +10,10 @@ import { Readiness } from '../platform/observability/readiness.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
 const POLL_MS = 2_000;
-/** The console treats a stream as broken when nothing has arrived for 10 seconds. */
+/**
+ * The interval between heartbeats, in milliseconds. The console treats a stream as broken when nothing has arrived for
+ * 10 seconds.
+ */
 const HEARTBEAT_MS = 4_000;
 /** The maximum numbers of event streams that are open in this process: for one user, and for all users together. */
 const MOST_OF_USER = 10;
@@ -20,7 +23,7 @@ const MOST_UNREAD = 64 * 1024;
 
 export const TOPICS = ['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched', 'imports'] as const;
 type Topic = (typeof TOPICS)[number];
-/** For each topic of the console, a value that changes whenever the topic's data changes. */
+/** Maps each topic of the console to a value that changes whenever the topic's data changes. */
 type Marks = ReadonlyMap<Topic, string>;
 
 interface Stream {
@@ -28,7 +31,7 @@ interface Stream {
   readonly response: Response;
   readonly username: string;
   readonly allowedAccounts: AllowedAccounts;
-  /** For each topic, the value at the time of the last event; null while the stream is being opened. */
+  /** The values of the topics at the time of the last event; null while the stream is being opened. */
   seen: Marks | null;
   heardAt: number;
 }

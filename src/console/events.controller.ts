@@ -17,7 +17,7 @@ export class EventsController {
   @ApiOperation({
     summary: 'Stream changes as they happen, by server-sent events',
     description:
-      `The event \`changed\` with \`{"topics": [...]}\` (of ${TOPICS.join(', ')}) names the lists that have changed. It contains no data, so request these lists again. A ` +
+      `The event \`changed\` with \`{"topics": [...]}\` names the lists that have changed: ${TOPICS.join(', ')}. It contains no data, so request these lists again. A ` +
       'comment is sent at least every 6 seconds. The event `end` is sent when the session or the token has ended. A user can have at most ten streams.',
   })
   @ApiResponse({

@@ -30,7 +30,7 @@ class Undelivered {
   @Field(count, { required: true })
   total: number;
 
-  @Field(dateTime(), { always: true, description: 'The creation time of the oldest of them.' })
+  @Field(dateTime(), { always: true, description: 'The creation time of the oldest undelivered notification.' })
   oldest_created_datetime: string | null;
 
   @ObjectField(() => ExamIn, {

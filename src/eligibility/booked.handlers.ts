@@ -85,7 +85,7 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
           return this.store.followBooking(record, { booking_on: outcome.bookingOn }, now);
         case 'excused absence':
         case 'cancelled':
-          // A record of an absence is not live, so that a newer record may have replaced it.
+          // A record of an absence is not live, so a newer record may have replaced it.
           if (record.status === 'ABSENT' && (await this.store.hasLive(record)))
             throw forbiddenOperation.error({ detail: 'The candidate has a newer eligibility for this test.' });
           return this.store.followBooking(

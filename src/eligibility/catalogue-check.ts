@@ -46,7 +46,7 @@ interface CatalogueQuestion {
 
 interface CatalogueRow {
   n: number;
-  /** The retake policy of the test, empty without a policy; null if there is no such test. */
+  /** The retake policy of the test, empty if the test has no policy; null if there is no such test. */
   retake: RetakePolicy | null;
   portions: string[];
   school_known: boolean;
@@ -114,7 +114,7 @@ export class CatalogueCheck {
   /**
    * Checks the body of an update.
    * @param testCode the test in the path
-   * @param record the record to change; null if there is none, so that the request is refused in any case
+   * @param record the record to change; null if there is none, and the request is refused in any case
    */
   forChange(
     accountCode: string,
@@ -137,7 +137,7 @@ export class CatalogueCheck {
     const known = changed ?? NOTHING_KNOWN;
     const candidate = faults.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
     const school = faults.member('/candidate/school_code', candidate.school_code);
-    // An update must not change the accommodations, even to others that the account has.
+    // An update must not change the accommodations, even to others in the account's catalogue.
     const accommodations =
       changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
     const attributeKeys = attributeKeysOf(faults, candidate);
@@ -191,8 +191,8 @@ export class CatalogueCheck {
   }
 
   /**
-   * Returns the faults of vouchers, for a request that is refused for other faults anyway. In a valid request, vouchers
-   * are checked under lock when they are redeemed.
+   * Returns the faults of vouchers, for a request that is refused anyway because of other faults. In a valid request,
+   * vouchers are checked under lock when they are redeemed.
    */
   private async voucherFaults(
     accountCode: string,
@@ -209,7 +209,10 @@ export class CatalogueCheck {
   }
 }
 
-/** Returns the portions of the record: the requested ones, or the current ones if the request omits or repeats them. */
+/**
+ * Returns the portions of the record: the requested portions, or the current portions if the request omits or repeats
+ * them.
+ */
 function portionsOf(
   body: EligibilityModel,
   faults: Faults,
@@ -250,7 +253,7 @@ function portionsOf(
 
 /**
  * Returns a fault if the address is in the United States and its province is not a USPS code. If the body has only the
- * country or only the province, the other one is taken from the stored record.
+ * country or only the province, the missing value is taken from the stored record.
  */
 function provinceFault(faults: Faults, candidate: Partial<EligibilityModel['candidate']>, known: Known): Fault[] {
   if (faults.concern('/candidate/country') || faults.concern('/candidate/province_state')) return [];

@@ -134,8 +134,8 @@ export class EligibilityCreation {
   }
 
   /**
-   * Creates the records in one statement, and in a second one if other records block some. Returns for each record
-   * whether it was created, or why not.
+   * Creates the records in one statement, or in two statements if other records block some of them. Returns for each
+   * record whether it was created, or why not.
    */
   async insertMany(records: readonly NewEligibility[], values: [string]): Promise<Creation[]> {
     const created = await this.database.query<{ n: number; created: string; told: EventRow | null }>(
@@ -188,7 +188,7 @@ export class EligibilityCreation {
     assertRetakeAllowed(policy, rows, earliest > created_datetime ? earliest : created_datetime);
   }
 
-  /** Publishes the event of a new record, if somebody listens to it; returns the record. */
+  /** Publishes the event of a new record, if a handler listens to it; returns the record. */
   private announced(created: Created): Eligibility {
     if (created.told !== null) this.unitOfWork.publishAfterCommit([created.told]);
     return created;
@@ -220,7 +220,7 @@ export class EligibilityCreation {
   }
 }
 
-/** A new record, with its event if somebody listens to it. */
+/** A new record, with its event if a handler listens to the event. */
 type Created = Eligibility & { told: EventRow | null };
 
 interface Obstacle {

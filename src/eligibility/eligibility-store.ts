@@ -225,9 +225,7 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /**
-   * Stores that the window of the record ended before the current change, if the expiry sweep has not stored it yet.
-   */
+  /** Stores that the record's window ended before the current change, if the expiry sweep has not stored it yet. */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;

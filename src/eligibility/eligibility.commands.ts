@@ -87,7 +87,7 @@ export interface LineOfFile {
 
 /**
  * Changes an eligibility record.
- * @throws DomainError record_differs when a line of an import file names a record other than the one found
+ * @throws DomainError record_differs when a line of an import file names a record other than the record that was found
  */
 export class UpdateEligibility extends Command<{ record: string; changed: boolean }> {
   constructor(
@@ -110,7 +110,7 @@ export interface NamedRecord {
 
 /**
  * Cancels an eligibility record, and returns its id.
- * @throws DomainError record_differs when the cancellation names a record other than the one found
+ * @throws DomainError record_differs when the cancellation names a record other than the record that was found
  */
 export class CancelEligibility extends Command<string> {
   constructor(
@@ -234,7 +234,7 @@ export type BookingOutcome =
  * Updates the eligibility record after a change of its newest booking, in the current transaction. The record stays
  * locked. Before a booking is moved, all records of the candidate must be locked.
  * @throws DomainError not_eligible_to_schedule when the new time is outside the window; booking_overlaps when another
- * booking has the time; forbidden_operation when a newer eligibility supersedes an excused absence
+ * booking overlaps the new time; forbidden_operation when a newer eligibility supersedes an excused absence
  */
 export class FollowBooking extends Command<BookedEligibility> {
   constructor(

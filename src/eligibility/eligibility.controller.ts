@@ -171,7 +171,7 @@ export class EligibilityController {
     },
   })
   @ChecksMore()
-  @AnswerEmpty(204, 'The voucher codes that the record now has.')
+  @AnswerEmpty(204, 'The voucher codes were replaced.')
   @BodyProblems(404)
   async replaceVouchers(
     @Param() path: CandidateTestPath,

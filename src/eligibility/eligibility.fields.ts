@@ -18,7 +18,8 @@ const candidateId = { code: 'candidate_id_invalid', example: 'C-1001' };
 
 export const candidateIdRule = code(50, {
   ...candidateId,
-  description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends; not `.` or `..`.',
+  description:
+    'Printable characters: no invisible Unicode characters, and no spaces at the beginning or end; not `.` or `..`.',
   // Refuses `.` and `..`, because clients remove such segments from a URL before they send it (RFC 3986 §5.2.4).
   accepts: (value) => !/^\.{1,2}$/.test(value),
 });

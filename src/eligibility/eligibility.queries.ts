@@ -120,10 +120,10 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 }
 
 /**
- * Searches records for operators. First come the records with the given ids, in their order. After them come the
- * records whose candidate_id, e-mail address, client_eligibility_id, own id or postal code begins with the text, whose
- * name has each word of the text, or whose telephone number ends with its digits. These are sorted by the matching
- * member and its value. The result contains at least the first `skip + take` records.
+ * Searches records for operators. The result begins with the records with the given ids, in their order. The records
+ * after them have an id, an e-mail address or a postal code that begins with the text, a name with each word of the
+ * text, or a telephone number that ends with its digits. They are sorted by the matching member and its value. The
+ * result contains at least the first `skip + take` records.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
@@ -160,7 +160,7 @@ export interface WaitingCount {
  */
 export class CountWaiting extends Query<WaitingCount[]> {}
 
-/** The records of an account that wait too long for the approval of accommodations. */
+/** The records of an account that have waited too long for the approval of accommodations. */
 export interface OverdueApprovals {
   readonly account_code: string;
   readonly count: number;
@@ -168,7 +168,7 @@ export interface OverdueApprovals {
   readonly newest: Date;
 }
 
-/** Asks for the records that have waited for an approval for more than this number of hours, in all accounts. */
+/** Asks for the records that have waited for an approval for more than the given number of hours, in all accounts. */
 export class SurveyOverdueApprovals extends Query<OverdueApprovals[]> {
   constructor(readonly hours: number) {
     super();

@@ -30,7 +30,7 @@ const LOCK_ENDING = prepared(
          AND made.eligibility_end_date = e.eligibility_end_date AND made.days = announced.days)
    ORDER BY e.eligibility_end_date, announced.days DESC LIMIT ${BATCH} FOR UPDATE OF e SKIP LOCKED`,
 );
-// The change occurred on its day, or when the record got its window, whichever is later.
+// The change is dated to the announced day, or to the time at which the record got its window, whichever is later.
 const ANNOUNCE = prepared(
   'eligibility-announce-end',
   `WITH noted AS (
@@ -65,8 +65,8 @@ interface Ending {
 
 /**
  * Announces the ends of records' windows (EXPIRING), the configured numbers of days before. Each announcement is made
- * once, even if several processes sweep at the same time: it is stored in the transaction that makes it, under a lock
- * of the record.
+ * once, even if several processes sweep at the same time: it is stored in the same transaction, while the record is
+ * locked.
  */
 @Injectable()
 export class ExpiringSweep {

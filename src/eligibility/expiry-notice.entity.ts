@@ -1,6 +1,6 @@
 import { Entity, PrimaryColumn } from 'typeorm';
 
-/** An announcement of the end of a record's window (EXPIRING). The row keeps it from being made twice. */
+/** An announcement of the end of a record's window (EXPIRING). The row prevents a second announcement. */
 @Entity('expiry_notices')
 export class ExpiryNotice {
   @PrimaryColumn('text')
@@ -9,7 +9,7 @@ export class ExpiryNotice {
   @PrimaryColumn('text')
   account_code: string;
 
-  /** The announced end of the window. A new end is announced again. */
+  /** The announced end of the window. If the end changes, the new end is announced as well. */
   @PrimaryColumn('timestamptz')
   eligibility_end_date: Date;
 

@@ -6,7 +6,7 @@ import type { Eligibility } from './eligibility.entity.js';
 type Attribute = Eligibility['additional_attributes'][number];
 
 /**
- * Refuses a line of an import file that names another record than the one that the line would change.
+ * Refuses a line of an import file that names a record other than the record that the line would change.
  * @param found the record that the line would change
  * @param records all records of the candidate and test, newest first
  * @throws DomainError record_differs; eligibility_closed and eligibility_not_found for a named record that is closed

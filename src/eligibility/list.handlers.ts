@@ -36,8 +36,8 @@ const TEST = `test_code = ${TEST_CODE} AND test_code BETWEEN ${TEST_CODE} AND ${
 
 /**
  * Selects a page of each status from the status's index, and the final page from these. A status without records
- * therefore costs nothing. The part for each status has a limit of its own; otherwise, the planner would sort all
- * records of the account.
+ * therefore costs nothing. The part for each status has its own limit; otherwise, the planner would sort all records of
+ * the account.
  */
 const pageOfStatuses = (where: string): string => `
   SELECT * FROM (${ELIGIBILITY_STATUSES.map(
@@ -57,7 +57,7 @@ const OF_ACCOUNT = prepared(
    ORDER BY position DESC LIMIT $3`,
 );
 // Selects the records that have expired but whose expiry is not yet stored. They are few, because the sweep stores an
-// expiry within seconds. The current time is not hidden from the planner, so that it expects few rows.
+// expiry within seconds. The current time is not hidden from the planner, which therefore expects few rows.
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities

@@ -134,7 +134,7 @@ const selection = oneOf(['active', 'inactive', 'all', ...ELIGIBILITY_STATUSES], 
 });
 /**
  * The rule for the query parameter `status`. It accepts every text: {@link statusesOf} checks the parameter, because
- * the refusal has a problem code of its own.
+ * the refusal has its own problem code.
  */
 export const statusFilter: Rule = { schema: selection.schema, faults: () => [] };
 

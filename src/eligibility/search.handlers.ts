@@ -22,7 +22,7 @@ const beginsWith = (rank: number, value: string, where = '') => `
 const MOST_WORDS = 8;
 /**
  * The searched text in the form in which names are compared: its words, without case, accents and punctuation. Phone
- * numbers and postal codes are only searched if the text may be one.
+ * numbers and postal codes are searched only if the text may be a phone number or a postal code.
  */
 const ASKED = `
   SELECT name, words, pattern, ARRAY(

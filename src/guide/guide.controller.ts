@@ -37,8 +37,7 @@ export class GuideFiles {
   private files: Map<string, GuideFile> | null = null;
 
   /**
-   * Returns a file of the guide. The name selects an entry of a map, so that it cannot lead to a file outside the
-   * folder.
+   * Returns a file of the guide. The name selects an entry of a map, so it cannot lead to a file outside the folder.
    * @throws DomainError not_found
    */
   get(name: string): GuideFile {

@@ -20,8 +20,8 @@ const MARKS: readonly (readonly [bytes: number[], encoding: string])[] = [
 const LONGEST_MARK = 4;
 
 /**
- * Converts a body to UTF-8 without a byte order mark, chunk by chunk. The encoding is that of the byte order mark or,
- * without a mark, the declared encoding.
+ * Converts a body to UTF-8 without a byte order mark, chunk by chunk. The byte order mark determines the encoding;
+ * without a mark, the declared encoding applies.
  * @throws DomainError when the body is a file of another type or is not in the declared encoding; its detail says what
  * to do
  */

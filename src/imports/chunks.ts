@@ -1,11 +1,14 @@
 import type { WaitingRow } from './imports.rules.js';
 
-/** The maximum number of rows in one transaction while other requests, which wait for that transaction, run. */
+/**
+ * The maximum number of rows in one transaction while other requests are running, because these may wait for the
+ * transaction.
+ */
 const CHUNK_ROWS = 100;
 const CHUNK_BYTES = 256 * 1024;
 /**
- * The longest time for which received rows wait in memory before they are stored. Each stored chunk renews the lease,
- * whose duration is much longer (import-store.ts).
+ * The longest time for which received rows wait in memory before they are stored, in milliseconds. Each stored chunk
+ * renews the lease, whose duration is much longer (import-store.ts).
  */
 const MOST_WAIT_MS = 30_000;
 

@@ -266,7 +266,10 @@ function valueOf(name: string, cell: string): unknown {
   return LISTS.has(name) ? entriesOf(cell) : cell;
 }
 
-/** Returns the member for a column name; null for an unknown name. Names match in any case, attribute keys exactly. */
+/**
+ * Returns the member for a column name; null for an unknown name. Column names match in any case; attribute keys must
+ * match exactly.
+ */
 function placeOf(name: string): Place | null {
   const known = name.toLowerCase();
   if (known === 'action') return { kind: 'action' };

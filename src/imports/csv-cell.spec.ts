@@ -11,9 +11,7 @@ const hostile = fc
   .array(fc.oneof(fc.constantFrom(...BLANKS, ...SEPARATORS, ...FORMULAS, 'x', '1'), fc.string({ maxLength: 3 })))
   .map((parts) => parts.join(''));
 
-/**
- * Splits a line into cells in the way of programs that know only one separator, and that ignore quotes or skip blanks.
- */
+/** Splits a line into cells like a program that knows only one separator, and that ignores quotes or skips blanks. */
 function cellsOf(line: string, separator: string): string[] {
   const bare = line.replaceAll('"', '');
   return [...bare.split(separator), ...bare.split(new RegExp(`[${separator === '|' ? '\\|' : separator}\r\n]`))];

@@ -28,7 +28,7 @@ export class ExportController {
   @Access('read')
   @ApiOperation({ summary: 'Export the eligibilities of the account as a CSV file' })
   @CsvAnswer(
-    'In UTF-8 with a byte order mark. Text that a spreadsheet would read as a formula begins with an apostrophe, ' +
+    'The file is in UTF-8 with a byte order mark. Text that a spreadsheet would read as a formula begins with an apostrophe, ' +
       'which an import removes.',
   )
   @Problems(400)

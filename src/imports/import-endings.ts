@@ -41,8 +41,8 @@ export class ImportEndings {
         this.unitOfWork.audit(ACTION[ending], id, { accountCode: row.account_code });
       return row;
     });
-    // The unprocessed rows are deleted in a second transaction. A worker locks its chunk before the import, so that one
-    // transaction could deadlock with it.
+    // The unprocessed rows are deleted in a second transaction. A worker locks its chunk before the import, so a single
+    // transaction could deadlock with the worker.
     if (ended !== null) await this.store.removeUndone(now);
     return ended;
   }

@@ -61,7 +61,7 @@ export class ImportPersonalData extends PersonalData {
 
   /**
    * Deletes the candidate's rows that wait to be processed. Their chunks stay locked until the transaction ends, so
-   * that no worker processes the rows meanwhile.
+   * that no worker processes the rows before then.
    */
   override async withhold({ accountCode, candidateId }: Candidate): Promise<void> {
     for await (const chunk of this.store.waiting(accountCode, true)) {

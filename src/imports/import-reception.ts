@@ -41,7 +41,7 @@ interface ReceivedImport extends ImportId {
  * 3. When the body has ended correctly, the import becomes RUNNING and workers may claim it.
  * 4. If the body is refused, the whole import is deleted. If the process crashes, the lease expires and the import
  *    becomes FAILED. If the body arrives too slowly, the import becomes FAILED and the request gets an error. If the
- *    import is aborted meanwhile, the request gets the normal response.
+ *    import is aborted during the upload, the request gets the normal response.
  * 5. With an `Idempotency-Key`, the response is stored in the transaction of step 3. A body whose key already has a
  *    response is only compared. Only one body at a time may use a key.
  *

@@ -1,9 +1,13 @@
 import { acrossAccounts, hasLapsed, MACHINE_TIME, prepared } from '../platform/database/database.js';
 
-/** The lease of a worker on an import's chunk. A worker that needs longer than this has crashed, or loses the lease. */
+/**
+ * The lease of a worker on an import's chunk, in seconds. A worker that needs longer has crashed, or loses the lease.
+ */
 const LEASE_S = 30;
 const LEASE = `interval '${LEASE_S} seconds'`;
-/** The lease of the process that receives a body. If rows stop arriving, that process gives up much earlier. */
+/**
+ * The lease of the process that receives a body, in seconds. If rows stop arriving, that process gives up much earlier.
+ */
 const RECEIVING_LEASE_S = 120;
 export const RECEIVING_LEASE = `interval '${RECEIVING_LEASE_S} seconds'`;
 
@@ -35,8 +39,8 @@ export const DISCARD = prepared(
   'DELETE FROM eligibility_imports WHERE import_id = $1',
   acrossAccounts.keyInHand,
 );
-// Claims an import: of the account that has waited longest, the import that has waited longest. An account keeps its
-// position when an import ends, so that many small imports gain no advantage.
+// Claims the longest waiting import of the account that has waited longest. An account keeps its position when an
+// import ends, so that many small imports gain no advantage.
 export const CLAIM = prepared(
   'import-claim',
   `WITH next AS (

@@ -144,8 +144,8 @@ function separatorIn(header: string): string {
 }
 
 /**
- * Keeps the bytes that were passed to the parser and may be needed to find the number of a line: those that are not yet
- * parsed, and before them as many as the longest possible row has.
+ * Keeps the bytes that were passed to the parser and may be needed to find the number of a line: the bytes that are not
+ * yet parsed, and as many bytes before them as the longest possible row has.
  */
 class PassedLines {
   private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];
@@ -178,7 +178,7 @@ function lineEndsIn(piece: Buffer): number {
 
 /**
  * Returns the error that refuses a file which the CSV parser could not read. The parser's message may quote the file,
- * so that the error names only the line number. The parser would also count a CRLF within quotes as two lines.
+ * so the error names only the line number. The parser would also count a CRLF within quotes as two lines.
  */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
   // The CSV parser reports the position at which the last complete cell ends. The faulty cell begins in the same line.

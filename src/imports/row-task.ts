@@ -160,9 +160,9 @@ const NAMES = new Map([
 ]);
 
 /**
- * Returns a function that decides whether the fault of a missing candidate's name can be ignored. A cancellation only
- * identifies its record. In a CSV update, a member without a value keeps its value, names included; but an update that
- * names its record and clears a candidate's name is refused.
+ * Returns a function that decides whether a fault about a missing name of the candidate can be ignored. A cancellation
+ * only identifies its record. In a CSV update, a member without a value keeps its value, names included; but an update
+ * that names its record and clears a candidate's name is refused.
  */
 function isNameLeftOut(action: Action, { attributes }: LineOfFile, value: unknown): (pointer: string) => boolean {
   const candidate = (value as { candidate?: Record<string, unknown> }).candidate;

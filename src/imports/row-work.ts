@@ -188,7 +188,7 @@ export class RowWork {
   }
 }
 
-/** Returns the record id that a creating row names; null for other rows. */
+/** Returns the record id that a row names which creates a record; null for any other row. */
 function namedByNew(task: RowTask): string | null {
   return Array.isArray(task) || task.action !== 'ADD' ? null : task.meant.svcEligibilityId;
 }

@@ -16,7 +16,7 @@ import { FindLaunchTime } from './launch.queries.js';
 
 const LAUNCH_LIFE_S = 300;
 const TOKEN_LIFE_S = 60;
-/** The time for which a launch URL returns 410 when it is opened again after its use. */
+/** The time, in milliseconds, for which a launch URL returns 410 when it is opened again after its use. */
 const USED_KEPT_MS = 30 * 24 * 3600_000;
 
 const ISSUE = prepared(

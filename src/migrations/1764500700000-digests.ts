@@ -4,11 +4,12 @@ const KEY = 'subscription_id, effective_date, notification_position';
 const BUCKET = (time: string): string => `date_bin('5 minutes', ${time}, '1970-01-01T00:00:00Z')`;
 
 /**
- * The digests of delivered notifications, which a partner compares with the digests of what it has kept.
+ * Creates the digests of delivered notifications, which a partner compares with the digests of the notifications that
+ * it has kept.
  *
- * Triggers keep them in the transaction of the outcome, so that a process of release 1.0.0, which runs beside this
- * release during an upgrade, keeps them, too. Changes of the sums are appended, so that no transaction waits for a sum;
- * from time to time they are added up.
+ * Triggers update the digests in the transaction that records the outcome. During an upgrade, the outcomes that
+ * processes of release 1.0.0 record are therefore included. Changes are appended as rows, so that no transaction waits
+ * for another; the rows are added up from time to time.
  */
 export class Digests1764500700000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

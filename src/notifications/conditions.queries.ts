@@ -14,7 +14,7 @@ export interface PartnerSigns extends NamedPartner {
   readonly failing_since: Date | null;
   /** The time since which the partner is DOWN; null if it is UP. */
   readonly down_since: Date | null;
-  /** The time at which the last failures ended; null while the partner fails, and if it never failed. */
+  /** The time at which the last failures ended; null while the partner fails, and if it has never failed. */
   readonly recovered_at: Date | null;
   /** The expiry of the certificate that the partner showed last. */
   readonly certificate_not_after: Date | null;
@@ -25,7 +25,7 @@ export interface PartnerSigns extends NamedPartner {
 /** Asks for the signs of the partners that are not UNVERIFIED, in all accounts. */
 export class SurveyPartnerSigns extends Query<readonly PartnerSigns[]> {}
 
-/** The undelivered notifications of a partner whose exams start soon. */
+/** A partner's undelivered notifications about exams that start soon. */
 export interface ExamsSoon extends NamedPartner {
   readonly count: number;
   /** The creation time of the oldest notification that the count includes. */
@@ -35,8 +35,8 @@ export interface ExamsSoon extends NamedPartner {
 }
 
 /**
- * Asks for the partners that have not received notifications of exams that start within these hours. A notification
- * counts as undelivered after a failed attempt, and otherwise after a minute.
+ * Asks for the partners with undelivered notifications about exams that start within the given number of hours. A
+ * notification counts as undelivered after a failed attempt, or after a minute without an attempt.
  */
 export class SurveyExamsSoon extends Query<readonly ExamsSoon[]> {
   constructor(readonly hours: number) {
@@ -45,7 +45,7 @@ export class SurveyExamsSoon extends Query<readonly ExamsSoon[]> {
 }
 
 /**
- * Asks since when the delivery of notifications stands still, because due notifications are not sent or events are not
- * translated into notifications; null if it does not.
+ * Asks since when delivery has been stalled, because due notifications are not sent or events are not translated into
+ * notifications; null if it is not stalled.
  */
 export class FindDeliveryStall extends Query<Date | null> {}

@@ -69,7 +69,7 @@ const TRACE_AND_AGENT = [
 const ANSWERS = {
   '200': {
     description:
-      'The partner has received the notification. Only this status counts, within the time limit. The body is ' +
+      'The partner has received the notification. Only this status, within the time limit, counts as a delivery. The body is ' +
       'ignored.',
   },
   '400': {

@@ -1,7 +1,7 @@
 import type { EnvironmentReader } from '../platform/environment-reader.js';
 import { isNetwork } from '../platform/networks.js';
 
-/** The settings of deliveries, their retries and their retention. */
+/** The settings for deliveries, their retries and their retention. */
 export class NotificationsConfig {
   readonly waitMs: number;
   readonly concurrency: number;

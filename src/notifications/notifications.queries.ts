@@ -48,7 +48,7 @@ export interface PartnerCondition {
   readonly queued: number;
   /**
    * The start of the current series of failures, among the newest twenty attempts of the last day. Null if the last
-   * attempt succeeded, or without attempts.
+   * attempt succeeded, or if there were no attempts.
    */
   readonly failing_since: Date | null;
 }
@@ -71,7 +71,7 @@ export class FindActiveJobs extends Query<readonly object[]> {
 
 /** A bulk job that has not ended, with a value that changes when the job progresses. */
 export interface JobMark {
-  /** The accounts that the job concerns; null means any account, so that only operators of all accounts may see it. */
+  /** The accounts that the job concerns; null means any account, so only operators of all accounts may see it. */
   readonly account_codes: readonly string[] | null;
   /** A value that changes whenever the bulk job progresses. */
   readonly mark: string;

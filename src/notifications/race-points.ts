@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
  * The places where two parties of the delivery protocol can race, each named after the latest event:
  *
  * - `claimed`, `probe claimed`: rows are leased to this process, which has not queued them yet;
- * - `attempt ended`: the partner has answered, and nothing is recorded;
+ * - `attempt ended`: the partner has answered, and nothing is recorded yet;
  * - `translating`, `translated`: before the statement, and between it and the sending of rows that were created
  *   claimed;
  * - `changing subscription`: the transaction is about to commit;

@@ -11,7 +11,7 @@ export interface Surroundings {
   account_code: string;
   partner: { partner_url: string; ca_pem?: string };
   /**
-   * The values of parameters and members with which the examples work, by operation; those of `*` hold for all
+   * Values of parameters and members with which the examples work, by operation; the values under `*` apply to all
    * operations (src/sandbox/sandbox-examples.ts).
    */
   examples?: Record<string, Record<string, string>>;

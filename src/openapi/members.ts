@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
 /**
- * Descriptions of the members and parameters that have none in the code. The key is the name of the member if the name
- * means the same everywhere, or `Model.member` for an exception.
+ * Descriptions of the members and parameters that have no description in the code. The key is the name of the member if
+ * the name means the same everywhere, or `Model.member` for an exception.
  */
 const DESCRIPTIONS: Record<string, string> = {
   '2h': 'The exam starts within 2 hours.',
@@ -78,7 +78,8 @@ const DESCRIPTIONS: Record<string, string> = {
   eventFinish: 'End of the event.',
   eventStart: 'Start of the event.',
   eventStatus: 'Status of the event.',
-  delivery: 'The way to the partner: PUSH sends notifications to its address, with POLL it fetches them.',
+  delivery:
+    'How notifications reach the partner: with PUSH, the service sends them; with POLL, the partner fetches them.',
   event_sequence: 'Number of the event within its booking, counted from 1.',
   examApiData: 'The exam as the test driver received it.',
   examCode: 'The exam: a `svc_eligiblity_id`, a `booking_code`, a `client_eligibility_id` or a test code.',
@@ -102,7 +103,7 @@ const DESCRIPTIONS: Record<string, string> = {
   failed: 'Number of notifications whose attempt failed.',
   'AttemptHour.failed': 'Attempts that failed, by class.',
   failure: 'Class of the failure; null if nothing failed.',
-  finished: 'The time at which the import ended; null before.',
+  finished: 'The time at which the import ended; null before that.',
   first_name: 'First name.',
   from: 'Beginning of the hour.',
   grant_type: 'The grant (RFC 6749).',
@@ -190,7 +191,7 @@ const DESCRIPTIONS: Record<string, string> = {
   simulatedExam: 'Whether the exam is simulated. A simulated exam changes no state.',
   single_use: 'Always true: the URL works once.',
   source: 'The route by which the result arrived.',
-  started: 'The time at which the import began to run; null before.',
+  started: 'The time at which the import began to run; null before that.',
   state: 'The state.',
   status: 'The status.',
   'ErrorModel.status': 'The status of the response.',
@@ -238,8 +239,8 @@ interface Parameter extends Described {
 }
 
 /**
- * Adds a description to every member of every model, and to every parameter. If the code has a description, that one is
- * used.
+ * Adds a description to every member of every model, and to every parameter. A description in the code takes
+ * precedence.
  */
 export function describeMembers(document: OpenAPIObject): void {
   const schemas = (document.components?.schemas ?? {}) as Record<string, Model>;

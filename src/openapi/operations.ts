@@ -12,7 +12,7 @@ const TAGS: Record<string, string> = {
   'Change feed': 'Read every change of an account’s records, without gaps.',
   'Import and export': 'Import and export many eligibilities as CSV or NDJSON.',
   Subscriptions: 'Manage the partners that receive notifications.',
-  Alerts: 'Inform people by mail, or other systems by webhooks, of conditions that need them.',
+  Alerts: 'Inform people by mail, or other systems by webhooks, of conditions that need attention.',
   Notifications: 'Read the notifications to partners with all their delivery attempts.',
   'Error queue': 'Find the cause of failed notifications, then resend or resolve them.',
   'Bulk jobs': 'Follow and control resends, replays and other jobs over many notifications.',
@@ -31,7 +31,7 @@ const UPSERT =
   'The entry is created if no entry has this code. Otherwise it is replaced completely. Repeating the request changes nothing.';
 const JOB =
   'The response is a job that runs in the background and survives a restart. Follow its progress at `/admin/jobs/{job_id}`.';
-const STEERED = 'Every process follows within a second. The response is 409 when the job has already ended.';
+const STEERED = 'Every process applies the change within a second. The response is 409 when the job has already ended.';
 const EVENT = 'Subscribed partners are notified.';
 
 /** Descriptions of the operations whose controllers have only a summary. */
@@ -46,7 +46,7 @@ export const DESCRIPTIONS: Record<string, string> = {
     'This starts an OpenID Connect sign-in with an authorization code and PKCE. The status is 404 when no identity provider is configured.',
   'GET /console/sign-in/callback':
     'The identity provider redirects the browser to this address. The service reads the groups of the user at each sign-in. A user without a mapped group gets an error page and loses the rights of earlier groups.',
-  'GET /health/live': 'This check uses no other component. Restart the process when it does not answer.',
+  'GET /health/live': 'This check uses no other component. Restart the process if it does not answer this request.',
   'GET /health/ready':
     'The check covers the database, the migrations and the delivery loop. The status is 503 while a component is down or the process is stopping. Send requests to another process then.',
   'GET /problems': 'The response is an HTML page for browsers and JSON for programs.',
@@ -55,7 +55,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /admin/subscriptions':
     'The signing secret is shown only in this response. Nothing is sent to the partner until the subscription is verified.',
   'POST /partner/notifications/poll':
-    'The partner of a subscription with `delivery` POLL fetches its notifications with this request. A notification in `ack` is delivered. A notification in `refuse` waits for an operator, as after a status 400. A notification in neither list is offered again when `lease_s` is over. The next event of a booking is offered after the earlier one was acknowledged or refused. The subscriptions that push offer nothing.',
+    'The partner of a subscription with `delivery` POLL fetches its notifications with this request. A notification in `ack` is delivered. A notification in `refuse` waits for an operator, as after a status 400. A notification in neither list is offered again when `lease_s` is over. The next event of a booking is offered after the earlier one was acknowledged or refused. Subscriptions with `delivery` PUSH offer nothing.',
   'GET /partner/digest':
     'Compare each step with the same digest of the notifications that you have kept, by their `effective_date`. If a step differs, request it again with smaller steps. The digest covers every delivered notification that the service still keeps, with its body as you last acknowledged it. Steps that begin at multiples of five minutes are fastest.',
   'GET /admin/subscriptions': LIST,
@@ -87,9 +87,9 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/notifications': LIST,
   'GET /admin/notifications/{id}': 'The body is byte for byte the body that is sent with every attempt.',
   'POST /admin/notifications/replay': `${JOB} The notifications keep their ids and bytes, and follow the notifications that are still due for the same booking.`,
-  'GET /admin/error-queue': `The error queue has the notifications that failed and those that wait for a partner that is DOWN. ${LIST}`,
+  'GET /admin/error-queue': `The error queue contains the notifications that failed and those that wait for a partner that is DOWN. ${LIST}`,
   'GET /admin/error-queue/summary':
-    'The summary counts the notifications for each partner and cause. It also states the oldest notification and the next exam that is affected.',
+    'The summary counts the notifications for each partner and cause. It also states when the oldest notification was created, and when the next affected exam starts.',
   'POST /admin/error-queue/{notification_id}/resend':
     'The notification is sent with the same id and bytes, even if the partner is DOWN. The request is refused while the partner is suspended, and with 409 when the notification is not in the queue.',
   'POST /admin/error-queue/{notification_id}/resolve':
@@ -118,7 +118,7 @@ export const DESCRIPTIONS: Record<string, string> = {
     'The notification must be in the error queue. A notification that was delivered is sent again by a replay with its id.',
   'POST /partner/notifications/replay':
     'The response is a job, whose progress is at `/partner/jobs/{job_id}`. The notifications keep their ids and bytes, and follow the notifications that are still due for the same booking.',
-  'GET /partner/jobs/{job_id}': 'Only jobs that were started for the subscriptions of the caller are known.',
+  'GET /partner/jobs/{job_id}': 'Only jobs that were started for the caller’s subscriptions can be read.',
   'POST /partner/jobs/{job_id}/pause': STEERED,
   'POST /partner/jobs/{job_id}/resume': STEERED,
   'POST /partner/jobs/{job_id}/abort': STEERED,
@@ -172,7 +172,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'PUT /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/vouchers':
     'The body is an array of codes or an object with `voucher_codes`. If one code is refused, no code is applied. The error names each refused code by its index.',
   'GET /accounts/{account_code}/eligibilities':
-    'A reader that polls with `updated_since` can miss a change that is committed late. Overlap each period by a minute, or read the change feed, which has no gaps.',
+    'A reader that polls with `updated_since` can miss a change that is committed late. Overlap each period by two minutes, or read the change feed, which has no gaps.',
   'GET /accounts/{account_code}/eligibilities/{svc_id}':
     'The eligibility may have any status. Entries of the change feed name the record by this id.',
   'POST /admin/eligibilities/{svc_id}/hold':
@@ -236,7 +236,7 @@ interface Operation {
   tags?: string[];
 }
 
-/** Adds a description to every operation and every tag. If the controller has a description, that one is used. */
+/** Adds a description to every operation and every tag. A description in the controller takes precedence. */
 export function describeOperations(document: OpenAPIObject): void {
   const spoken = new Set<string>();
   for (const [path, item] of Object.entries(document.paths))

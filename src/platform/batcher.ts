@@ -1,10 +1,13 @@
 import { currentSpan, type CurrentSpan } from './context/current-span.js';
 import { outsideOfRequests, requestContext } from './context/request-context.js';
 
-/** The time after which a running batch no longer delays the start of the next batch. */
+/** The time, in milliseconds, after which a running batch no longer delays the start of the next batch. */
 const PATIENCE_MS = 20;
 const MOST_IN_FLIGHT = 4;
-/** The maximum time for which a request waits for its batch. The waiting times are checked once a second. */
+/**
+ * The maximum time for which a request waits for its batch, in milliseconds. The waiting times are checked once a
+ * second.
+ */
 const MOST_WAIT_MS = 5_000;
 const CHECK_MS = 1_000;
 
@@ -16,9 +19,9 @@ interface Waiting<T> {
 
 /**
  * Batches requests that arrive while a batch is running. A request that arrives while no batch is running starts a
- * batch immediately. Otherwise, the next batch starts when the running batch has ended, or when it takes long (behind a
- * lock, for example) and fewer than four batches are running. The work for a request therefore always starts after the
- * request's arrival. Callers share a batch fairly, and a request that has waited too long is refused.
+ * batch immediately. Otherwise, the next batch starts when the running batch has ended, or when that batch takes long
+ * (behind a lock, for example) and fewer than four batches are running. The work for a request therefore always starts
+ * after the request's arrival. Callers share a batch fairly, and a request that has waited too long is refused.
  *
  * A batch of one request runs in that request's span; a larger batch belongs to no request and no trace.
  */

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, type EnvironmentReader } from './environment-reader.js';
 
-/** The settings of encryption and of generated codes. */
+/** The settings for encryption and generated codes. */
 export class SecretsConfig {
   /** The keys that encrypt stored secrets: 32 bytes each, newest first. */
   readonly keys: Buffer[];

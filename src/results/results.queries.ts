@@ -12,7 +12,7 @@ export interface UnmatchedCount {
 /** Asks for the number of waiting unmatched results in all accounts, where at most 10,000 are counted. */
 export class CountUnmatched extends Query<UnmatchedCount[]> {}
 
-/** The unmatched results that wait for an operator for too long, of the same accounts. */
+/** Unmatched results that have waited for an operator for too long and may belong to the same accounts. */
 export interface OverdueUnmatched {
   /** The accounts to which these unmatched results may belong; empty if none is known. */
   readonly account_codes: readonly string[];
@@ -21,7 +21,7 @@ export interface OverdueUnmatched {
   readonly newest: Date;
 }
 
-/** Asks for the unmatched results that have waited for more than this number of minutes, in all accounts. */
+/** Asks for the unmatched results that have waited for more than the given number of minutes, in all accounts. */
 export class SurveyOverdueUnmatched extends Query<OverdueUnmatched[]> {
   constructor(readonly minutes: number) {
     super();

@@ -10,7 +10,7 @@ import { RECEIVED_SCHEMA } from './received-requests.js';
  * 2. For the service's role in this database, the schema precedes `pg_catalog` on the search path. The statements of
  *    the service and its programs, and the functions in the database, therefore read the sandbox's time without any
  *    change.
- * 3. The default of a column is bound to a function when it is declared, so the defaults are bound again.
+ * 3. The default of a column is bound to a function when it is declared, so the installation binds the defaults again.
  *
  * Every start of a sandbox installs the schema before its connection pools open. Other databases do not have the
  * schema, and no statement depends on it. `transaction_timestamp()` and Node's `performance.now()` keep the machine's

@@ -1,7 +1,7 @@
 import type { OperationValues, SandboxClient } from './sandbox-client.js';
 
 interface Objects {
-  /** The ids of the subscriptions that the operator of the sandbox gets as its own. The first has no notifications. */
+  /** The ids of the subscriptions that are assigned to the sandbox's operator. The first has no notifications. */
   subscriptions: string[];
   /** The id of a failed notification. */
   resent: string;
@@ -10,8 +10,8 @@ interface Objects {
 }
 
 /**
- * Gives the operator of the sandbox subscriptions of its own, and returns the values with which the examples of the
- * routes of partners work. The jobs wait for a suspended partner.
+ * Assigns subscriptions to the sandbox's operator, and returns the values with which the examples of partners' routes
+ * work. The jobs wait for a suspended partner.
  */
 export async function partnerExamples(client: SandboxClient, objects: Objects): Promise<OperationValues> {
   const { subscriptions, resent, waiting } = objects;

@@ -5,7 +5,7 @@ import { PersonalData, PersonalDataHolders, type Subject } from '../platform/per
 
 /**
  * The numbers of requests to the sandbox's partner that are kept, and that are listed. More requests are kept than
- * listed, so that the requests of one booking remain when other bookings have many.
+ * listed, so that the requests of one booking remain when other bookings have many requests.
  */
 const MOST_KEPT = 1_000;
 const MOST_LISTED = 100;

@@ -13,7 +13,7 @@ export type Values = Record<string, string>;
 
 /**
  * The values with which the examples of the OpenAPI document work in this sandbox: by operation, such as `GET
- * /admin/jobs/{job_id}`. The values of `*` hold for all operations.
+ * /admin/jobs/{job_id}`. The values under `*` apply to all operations.
  */
 export type OperationValues = Record<string, Values>;
 

@@ -16,8 +16,8 @@ const CHANNEL = 'sandbox_clock';
 const LOCKS = 7_031_948;
 const ASK_AGAIN_MS = 10;
 /**
- * The maximum time for which a move of the clock waits for all processes. A process that needs longer is blocked, or
- * has lost its connection to the database.
+ * The maximum time, in milliseconds, for which a move of the clock waits for all processes. A process that needs longer
+ * is blocked, or has lost its connection to the database.
  */
 const LONGEST_WAIT_MS = 2_000;
 
@@ -48,8 +48,8 @@ export type Move = { advanceS: number } | { to: Date };
 /**
  * The sandbox's clock, shared by all its processes and stored in the database (clock-schema.ts).
  *
- * 1. Each process listens for clock moves on a connection of its own. On this connection, it holds a shared lock whose
- *    key is the generation of the clock that the process uses.
+ * 1. Each process listens for clock moves on its own connection. On this connection, it holds a shared lock whose key
+ *    is the generation of the clock that the process uses.
  * 2. A move is one transaction. It writes the clock's row, the SQL time functions, the rows that must exist at the new
  *    time, and the audit entry. A NOTIFY is sent after the commit. A process that misses it reads the clock's row when
  *    its listener polls the next time.
@@ -105,7 +105,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
       // The requested time and the computed time are both compared with the maximum, because a PostgreSQL interval of
-      // so many milliseconds is some microseconds off.
+      // that many milliseconds is inexact by some microseconds.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });

@@ -114,7 +114,7 @@ export class SandboxExamples {
     const unmatched = async (body: object | string) => ({
       id: (await this.deliver(body))['unmatched_result_id'],
     });
-    // The service keeps equal bodies once, so each body has an exam code of its own.
+    // The service stores equal bodies only once, so each body has its own exam code.
     let strays = 0;
     const stray = () =>
       unmatched({

@@ -13,7 +13,7 @@ import { ReceivedRequests } from './received-requests.js';
 const FILE = 'sandbox-partner.json';
 const CERTIFICATE_MS = 10 * 365 * 86_400_000;
 const RENEW_MS = 30 * 86_400_000;
-/** The delay of the response to `/slow`. It is longer than the maximum `wait_ms` of a partner. */
+/** The delay of the response to `/slow`, in milliseconds. It is longer than the maximum `wait_ms` of a partner. */
 const SLOW_MS = 65_000;
 const MOST_BYTES = 256 * 1024;
 /** The booking code in a sample (notifications/notification-request.ts). */
@@ -29,9 +29,9 @@ interface Kept {
 /**
  * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its response. After
  * `/400` or any other status, the response has that status. After `/slow`, it is 200 after a minute. After `/close`,
- * the partner closes the connection without a response. After `/samples`, it answers 200 to samples and 400 to all other
- * notifications, as a partner that knows none of the candidates. Without such a segment, the response is 200. Every request is
- * stored ({@link ReceivedRequests}).
+ * the partner closes the connection without a response. After `/samples`, it answers 200 to samples and 400 to all
+ * other notifications, like a partner that knows no candidate. Without such a segment, the response is 200. Every
+ * request is stored ({@link ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {

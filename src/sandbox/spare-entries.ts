@@ -3,8 +3,8 @@ import type { OperationValues, SandboxClient } from './sandbox-client.js';
 const CATALOGUE = '/admin/accounts/{account_code}';
 
 /**
- * Creates the entries that the examples of DELETE name: catalogue entries, and an alert that is disabled, because nobody
- * in the sandbox receives its messages. Returns the values of these examples.
+ * Creates the entries that the examples of DELETE name: catalogue entries, and an alert that is disabled, because no
+ * person in the sandbox receives its messages. Returns the values of these examples.
  */
 export async function makeSpareEntries(client: SandboxClient, accountCode: string): Promise<OperationValues> {
   const at = (kind: string, code: string, body: object) =>

@@ -67,7 +67,7 @@ export function refusalFaults(
 }
 
 /**
- * Sets the vouchers of an eligibility: releases the vouchers that are not in the list, and redeems the new ones. A
+ * Sets the vouchers of an eligibility: releases the vouchers that are not in the list, and redeems the new vouchers. A
  * voucher that the eligibility already has is kept, even if it could no longer be redeemed. A code that is listed twice
  * counts once. Returns the vouchers that cannot be redeemed. If there are any, nothing was changed.
  *

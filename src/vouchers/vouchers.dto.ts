@@ -77,7 +77,7 @@ export class VoucherBody {
 
   @Field(decimal(0, MOST_DISCOUNT), {
     required: true,
-    description: 'At most 100 for PERCENT.',
+    description: 'The discount, at most 100 for PERCENT.',
     example: 25,
     agreements: [isPossible, hasItsDecimals],
   })

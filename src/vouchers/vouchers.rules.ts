@@ -63,7 +63,7 @@ const DECIMALS = new Map([
 /** Matches the codes of ISO 4217 that are not money: codes for tests, metals, units of account and "no currency". */
 const NO_MONEY = /^X(?!AF|CD|CG|OF|PF)/;
 
-/** Returns whether the ISO 4217 code, in any case, denotes money, so that a discount can have this currency. */
+/** Returns whether the ISO 4217 code, in any case, denotes money. Only such a currency is allowed for a discount. */
 export function isMoney(currency: string): boolean {
   return !NO_MONEY.test(currency.toUpperCase());
 }
@@ -85,7 +85,7 @@ export interface VoucherChange {
 
 /**
  * Returns the changes after which a record has exactly the wanted vouchers.
- * @param vouchers all existing vouchers that the record has now or shall have
+ * @param vouchers all existing vouchers that the record has now or will have
  */
 export function changeOf(
   wanted: readonly string[],

@@ -2,7 +2,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.regex.Pattern;
 
-/** Each line of standard input: a pattern and a text, in base64. Each line of the answer: whether it is found there. */
+/**
+ * Reads lines from standard input, each with a pattern and a text in base64. Prints for each line whether the pattern
+ * matches the text.
+ */
 public class Patterns {
   public static void main(String[] args) throws Exception {
     var lines = new String(System.in.readAllBytes(), StandardCharsets.UTF_8).split("\n");

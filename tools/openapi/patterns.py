@@ -1,4 +1,4 @@
-"""As Patterns.java, for Python."""
+"""Does the same as Patterns.java, for Python."""
 import base64
 import re
 import sys

@@ -1,4 +1,5 @@
-// Prism, a mock server, plays the service from its document. Every operation is called as in the document's examples.
+// Prism, a mock server, simulates the service from its OpenAPI document. Every operation is called as in the document's
+// examples.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,7 +19,7 @@ export async function callMock(program, file, { paths }, port, use) {
       if (mock.exitCode !== null) throw new Error(said);
       await Promise.race([once(mock.stdout, 'data'), ended]);
     }
-    // It prints an address with examples of every parameter for each operation, in the order of the document.
+    // Prism prints an address with examples of every parameter for each operation, in the order of the document.
     const addresses = [...said.matchAll(/ info +([A-Z]+) +(http:\S+)/g)];
     const operations = Object.entries(paths).flatMap(([path, item]) =>
       Object.entries(item).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),

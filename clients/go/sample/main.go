@@ -27,7 +27,7 @@ const usage = `usage: go run ./sample serve            receives notifications at
 Settings of the environment: STORE (a file), WEBHOOK_SECRET, PORT, TLS_CERT, TLS_KEY for serve;
 STORE, BASE_URL, CONSUMER_KEY, CONSUMER_SECRET, SUBSCRIPTION_ID for poll and heal.`
 
-// work writes to your database.
+// work processes a notification. Write to your own database here.
 func work(notification partner.Notification, _ bool) error {
 	fmt.Println(notification.ChangeReason+notification.Change, notification.BookingCode+notification.SvcID)
 	return nil
@@ -67,7 +67,7 @@ type vectors struct {
 	}
 }
 
-// faultsOfBytes returns a sentence if the file does not have exactly the bytes with which it was made.
+// faultsOfBytes returns a sentence if the hash in the file does not match its bytes.
 func faultsOfBytes(file []byte) []string {
 	name := []byte("  \"sha256\": \"")
 	before, _, _ := bytes.Cut(file, name)
@@ -77,7 +77,7 @@ func faultsOfBytes(file []byte) []string {
 	return nil
 }
 
-// faultsOf returns a sentence for each case of the vectors that the kit judges otherwise.
+// faultsOf returns a sentence for each test vector for which the kit's result differs from the expected result.
 func faultsOf(all vectors) (faults []string, err error) {
 	expect := func(title string, found, right any) {
 		if !reflect.DeepEqual(found, right) {

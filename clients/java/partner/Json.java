@@ -16,7 +16,7 @@ final class Json {
         this.text = text;
     }
 
-    /** Throws IllegalArgumentException for a text that is not JSON. */
+    /** Parses a JSON text. Throws IllegalArgumentException if the text is not JSON. */
     static Object parse(String text) {
         Json json = new Json(text);
         Object value = json.value(0);
@@ -81,7 +81,7 @@ final class Json {
         }
     }
 
-    /** Skips white space and returns the next character without taking it; NUL at the end. */
+    /** Skips white space and returns the next character without consuming it; NUL at the end of the text. */
     private char next() {
         while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) at++;
         return at < text.length() ? text.charAt(at) : '\0';

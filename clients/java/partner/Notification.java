@@ -19,10 +19,10 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * A genuine notification: its id, the booking within which its sequence counts, its eligibility record, its time in
- * seconds since 1970, its share in the digest of its step, and all its members.
+ * seconds since 1970, its contribution to the digest of its step, and all its members.
  */
 public record Notification(String id, String key, String record, long sequence, long at, BigInteger digest, Map<?, ?> members) {
-    /** Thrown by your work when it does not know the candidate or the exam: the answer is 400. */
+    /** Thrown by your work when it does not know the candidate or the exam. The answer is then 400. */
     public static final class UnknownRecord extends RuntimeException {}
 
     /** Thrown for a request that is not from the service, or is too old. Its message is one of four codes. */
@@ -74,7 +74,7 @@ public record Notification(String id, String key, String record, long sequence, 
         if (!sequence.matches("[1-9][0-9]{0,9}")) throw new Malformed("event-sequence is not a number from 1 on.");
         long number = Long.parseLong(sequence);
         BigInteger digest = digestOf(id, number, body);
-        if (members.containsKey("svc_eligiblity_id")) { // An entry of the change feed: `record_changes`.
+        if (members.containsKey("svc_eligiblity_id")) { // A record change, as in the change feed.
             text(members, "change");
             String key = "record " + text(members, "svc_eligiblity_id");
             return new Notification(id, key, key, number, time(members, "at"), digest, members);
@@ -97,7 +97,7 @@ public record Notification(String id, String key, String record, long sequence, 
         try {
             if (value.length() == 20) return seconds(value);
         } catch (DateTimeParseException fault) {
-            // Refused below.
+            // A malformed time is refused below.
         }
         throw new Malformed(name + " is malformed.");
     }

@@ -21,13 +21,16 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Calls the service with a token by client credentials, scope `partner`. */
+/** Calls the service with a token that it obtains by client credentials with the scope `partner`. */
 public final class PartnerApi {
     private static final int MAX_STEPS = 1000;
     private static final int HOUR = 3600;
     private static final int PAGE = 200;
     private static final int MAX_IDS = 1000;
-    /** How far the creation of a notification may be from the time at which its event was generated, in seconds. */
+    /**
+     * The margins in seconds, tried in turn, by which the listed period is extended. The list selects by creation time,
+     * which may differ from the time of the event.
+     */
     private static final long[] MARGINS = {5, 60, 3600, 86_400};
     private static final Pattern NEXT = Pattern.compile("<([^>]*)>;\\s*rel=\"next\"");
 
@@ -80,8 +83,9 @@ public final class PartnerApi {
     }
 
     /**
-     * Fetches and processes notifications of a subscription with `delivery: "POLL"`; returns the acknowledged number.
-     * After an exception of the work, the lease of the notification expires and the service offers it again.
+     * Fetches and processes the due notifications of a subscription with `delivery: "POLL"`, and returns the number of
+     * acknowledged notifications. After an exception of the work, the lease of the notification expires and the service
+     * offers it again.
      */
     public int poll(Receiver receiver, boolean forever) throws IOException, InterruptedException {
         int done = 0;
@@ -112,14 +116,14 @@ public final class PartnerApi {
     public record Healed(List<String> missing, int calls) {}
 
     /**
-     * Finds the delivered notifications that the store does not have, and orders a replay of them. A step whose digest
-     * differs is narrowed, until the service lists its notifications on one page. A step in which the partner has more
-     * than the service is no fault. Returns the missing ids, and the number of calls that it took.
+     * Finds the delivered notifications that the store does not have, and orders a replay of them. Divides a step whose
+     * digest differs, until the service lists the notifications of the step on one page. A step in which the partner
+     * has more notifications than the service is not a fault. Returns the missing ids and the number of API calls.
      */
     public Healed heal(Store store, long from, long to) throws IOException, InterruptedException {
         int before = calls;
         List<String> missing = new ArrayList<>();
-        // Steps that begin at whole hours cost the service the least, because it keeps their sums.
+        // Steps of whole hours cost the service the least, because it stores their digests.
         long[] whole = {from / HOUR * HOUR, (to + HOUR - 1) / HOUR * HOUR};
         Deque<long[]> ranges = new ArrayDeque<>(List.of(to - from > HOUR ? whole : new long[] {from, to}));
         while (!ranges.isEmpty()) {
@@ -146,7 +150,7 @@ public final class PartnerApi {
         return healed;
     }
 
-    /** Lists the delivered notifications of a step, and returns the ids that the store does not have. */
+    /** Lists the delivered notifications of a step, and returns the ids that are not in the store. */
     private List<String> missing(Store store, long count, long from, long to) throws IOException, InterruptedException {
         List<String> ids = new ArrayList<>();
         for (long margin : MARGINS) {
@@ -162,7 +166,7 @@ public final class PartnerApi {
             }
             if (ids.size() >= count) break;
         }
-        // Read after the list, so that a notification that arrives meanwhile is not considered missing.
+        // The store is read after the list, so that a notification that arrives in between is not considered missing.
         Set<String> known = store.kept(from, to).stream().map(Notification::id).collect(Collectors.toSet());
         ids.removeAll(known);
         return ids;

@@ -12,11 +12,14 @@ import java.util.Map;
  * <li>Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
  * <li>The sample of a verification is answered with 200 without further processing.
  * <li>The store decides: applied (your work runs first), late or repeat. All three are answered with 200.
- * <li>UnknownRecord of your work: 400. Any other exception: 500, and the service retries automatically.
+ * <li>UnknownRecord from your work: 400. Any other exception: 500, and the service retries automatically.
  * </ol>
  */
 public record Receiver(Store store, List<String> secrets, Work work) {
-    /** Your work. `isNewestOfRecord` is false when another booking of the eligibility record had a later event. */
+    /**
+     * The processing that you provide. `isNewestOfRecord` is false when another booking of the eligibility record had a
+     * later event.
+     */
     public interface Work {
         void run(Notification notification, boolean isNewestOfRecord) throws Exception;
     }

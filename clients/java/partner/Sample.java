@@ -41,9 +41,9 @@ final class Sample {
             STORE, BASE_URL, CONSUMER_KEY, CONSUMER_SECRET, SUBSCRIPTION_ID for poll and heal.""";
     private static final int MAX_BODY = 256 * 1024;
 
-    /** Writes to your database. */
+    /** Processes a notification. Write to your own database here. */
     static void work(Notification notification, boolean isNewestOfRecord) {
-        // A change of a record, for a subscription with `record_changes`, has `change`.
+        // Only a record change, for a subscription with `record_changes`, has the member `change`.
         boolean isChange = notification.members().containsKey("change");
         System.out.println(notification.members().get(isChange ? "change" : "change_reason") + " " + notification.key());
     }
@@ -109,7 +109,7 @@ final class Sample {
         return context;
     }
 
-    /** Returns a sentence if the file does not have exactly the bytes with which it was made. */
+    /** Returns a sentence if the hash in the file does not match its bytes. */
     static List<String> faultsOfBytes(byte[] file) throws Exception {
         String name = "  \"sha256\": \"";
         String text = new String(file, StandardCharsets.ISO_8859_1);
@@ -120,7 +120,7 @@ final class Sample {
                 : List.of("WRONG vectors.json: its bytes do not have the hash in `sha256`");
     }
 
-    /** Returns a sentence for each case of the vectors that the kit judges otherwise. */
+    /** Returns a sentence for each test vector for which the kit's result differs from the expected result. */
     static List<String> faultsOf(Map<?, ?> vectors) throws Exception {
         List<String> faults = new ArrayList<>();
         for (Map<?, ?> one : cases(vectors, "signatures")) {

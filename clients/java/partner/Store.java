@@ -11,17 +11,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Keeps processed notifications in a file, one on a line, for one process. Your work is not in a transaction with the
- * file: after a crash between the two, it is called again. Other processes may read the file meanwhile, for `heal`.
+ * Keeps the processed notifications of one process in a file, one per line. Your work and the write to the file are not
+ * one transaction: after a crash between them, your work is called again. Other processes may read the file at the same
+ * time, for `heal`.
  */
 public final class Store {
-    /** Your work learns whether no booking of the record had a later event. */
+    /**
+     * The work that the store calls. `isNewestOfRecord` says whether no other booking of the record had a later event.
+     */
     public interface Work {
         void run(boolean isNewestOfRecord) throws Exception;
     }
 
     private final RandomAccessFile file;
-    /** Whether the file may end with a part of a line, which a crash or a full disk left. */
+    /** Whether the file may end with an incomplete line, which a crash or a full disk left. */
     private boolean isTorn;
     private final Map<String, Notification> ids = new HashMap<>();
     private final Map<String, Long> last = new HashMap<>();
@@ -70,12 +73,12 @@ public final class Store {
         // The mode of the file forces every write to the disk.
         file.write(line.getBytes(StandardCharsets.UTF_8));
         isTorn = false;
-        // The members are not kept, so that the memory holds many notifications.
+        // The members are not kept in memory, which leaves room for many notifications.
         remember(new Notification(one.id(), one.key(), one.record(), one.sequence(), one.at(), one.digest(), Map.of()));
         return isLate ? "late" : "applied";
     }
 
-    /** Returns the notifications that were generated from one time to before another, in seconds since 1970. */
+    /** Returns the notifications that were generated at or after `from` and before `to`, in seconds since 1970. */
     public synchronized List<Notification> kept(long from, long to) {
         return ids.values().stream().filter(one -> one.at() >= from && one.at() < to).toList();
     }

@@ -1,7 +1,7 @@
 /**
- * Reads missed changes from the account's change feed: changes pushed while you were offline, or lost when your
- * database was restored. Store the cursor in the same database as your records: after a restore, the cursor then
- * matches the records.
+ * Reads missed changes from the account's change feed: those that the service pushed while you were offline, and those
+ * that a restore of your database lost. Store the cursor in the same database as your records: after a restore, the
+ * cursor then matches the records.
  */
 import { UnknownRecord, type NotificationReceiver } from './notification-receiver.js';
 import { parseNotification, type NotificationRequest } from './notification-request.js';
@@ -17,7 +17,7 @@ export interface FeedOptions {
    * keeps; with `now`, only later changes are read.
    */
   cursor?: string;
-  /** Called after each page whose notifications are processed. */
+  /** Called after each page, when its notifications are processed. */
   keepCursor?: (cursor: string) => Promise<void>;
   /**
    * Called for a notification about a candidate or an exam that your work does not know (`UnknownRecord`); the catch-up
@@ -45,10 +45,8 @@ interface Entry {
 }
 
 /**
- * Processes all notifications up to the end of the feed, with the same store as the notifications that the service
- * sends: known ones are skipped.
- * @returns the cursor for the next catch-up
- * @throws FeedUnavailable
+ * Processes all notifications up to the end of the feed. It uses the same store as the receiver, so known notifications
+ * are skipped.
  */
 export async function catchUp<Transaction>(
   receiver: NotificationReceiver<Transaction>,

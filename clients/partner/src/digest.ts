@@ -10,12 +10,15 @@ export interface DigestStep {
   digest: string;
 }
 
-/** Returns the share of one notification in the digest of its step, in hexadecimal digits. */
+/** Returns the contribution of one notification to the digest of its step, in hexadecimal digits. */
 export function digestOf(id: string, sequence: number, body: Uint8Array): string {
   return createHash('sha256').update(`${id}\n${sequence}\n`).update(body).digest('hex');
 }
 
-/** Computes the steps from the notifications that a partner kept, as the service does from those that it delivered. */
+/**
+ * Computes the steps of the digest from the notifications that a partner kept. The service computes them in the same
+ * way from the notifications that it delivered.
+ */
 export function stepsOf(kept: readonly KeptNotification[], fromS: number, toS: number, stepS: number): DigestStep[] {
   const sums = Array.from({ length: Math.ceil((toS - fromS) / stepS) }, () => ({ count: 0, sum: 0n }));
   for (const { atS, digest } of kept) {

@@ -3,12 +3,13 @@ import { MemoryStore, type StoredNotification } from './notification-store.js';
 
 /**
  * Stores processed notifications in a file, for one process without a database. Each notification is one line, which is
- * on the disk before the notification is acknowledged. Your work is not in a transaction with the file: after a crash
- * between the two, the work is called a second time. Other processes may read the file at the same time, for `heal`.
+ * on the disk before the notification is acknowledged. Your work and the write to the file are not one transaction:
+ * after a crash between them, your work is called again. Other processes may read the file at the same time, for
+ * `heal`.
  */
 export class FileStore extends MemoryStore {
   private readonly file: number;
-  /** Whether the file may end with a part of a line, which a crash or a full disk left. */
+  /** Whether the file may end with an incomplete line, which a crash or a full disk left. */
   private isTorn: boolean;
 
   constructor(path: string) {
@@ -36,7 +37,7 @@ export class FileStore extends MemoryStore {
   }
 }
 
-/** Returns the notification in a line; null for an incomplete line. */
+/** Parses a line of the file; returns null for an incomplete line. */
 function storedOf(line: string): StoredNotification | null {
   try {
     return JSON.parse(line) as StoredNotification;

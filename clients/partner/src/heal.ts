@@ -1,12 +1,12 @@
 /**
- * Finds the notifications that the service delivered and this partner does not have, and orders them again:
+ * Finds the notifications that the service delivered and this partner does not have, and orders a replay of them:
  *
  * 1. The digest of each hour is compared with the digest of the notifications that the store keeps.
  * 2. A step that differs is narrowed by smaller steps, until the service lists its notifications on one page.
  * 3. The ids of the step that the store does not know are missing. A replay sends them again, by push or by poll.
  *
- * A step in which the partner has more than the service is no fault: the service has not recorded the delivery yet, or
- * has deleted old notifications.
+ * A step in which the partner has more notifications than the service is not a fault: the service has not recorded the
+ * delivery yet, or has deleted old notifications.
  */
 import { dateTime, stepsOf, type DigestStep } from './digest.js';
 import type { NotificationStore } from './notification-store.js';
@@ -17,17 +17,17 @@ const HOUR_S = 3600;
 const PAGE = 200;
 const MAX_IDS = 1000;
 /**
- * How far the creation of a notification may be from the time at which its event was generated, in seconds. The list
- * selects by creation. The next margin is tried when the list has fewer notifications than the digest counts.
+ * The margins in seconds by which the listed period is extended. The list selects by creation time, which may differ
+ * from the time of the event. The next margin is tried when the list has fewer notifications than the digest counts.
  */
 const MARGINS_S = [5, 60, 3600, 86_400];
 
 export interface HealResult {
   /** The ids that were missing. */
   missing: string[];
-  /** The jobs that send them again. */
+  /** The ids of the jobs that send the missing notifications again. */
   jobs: string[];
-  /** The number of calls that finding them took. */
+  /** The number of API calls that found them. */
   calls: number;
 }
 
@@ -37,8 +37,8 @@ interface Listed {
 }
 
 /**
- * @param from the beginning of the compared time, `YYYY-MM-DDThh:mm:ssZ`; a time of more than an hour is extended to
- *   whole hours
+ * @param from the beginning of the compared time, `YYYY-MM-DDThh:mm:ssZ`; a period longer than an hour is extended to
+ * whole hours
  * @throws PartnerApiError
  */
 export async function heal(
@@ -49,7 +49,7 @@ export async function heal(
   const before = api.calls;
   const missing: string[] = [];
   let [firstS, lastS] = [secondsOf(from), secondsOf(to)];
-  // Steps that begin at whole hours cost the service the least, because it keeps their sums.
+  // Steps of whole hours cost the service the least, because it stores their digests.
   if (lastS - firstS > HOUR_S)
     [firstS, lastS] = [Math.floor(firstS / HOUR_S) * HOUR_S, Math.ceil(lastS / HOUR_S) * HOUR_S];
   const ranges: [fromS: number, toS: number][] = [[firstS, lastS]];
@@ -74,7 +74,7 @@ async function keptIn(store: Pick<NotificationStore<unknown>, 'kept'>, fromS: nu
   return store.kept(fromS, toS);
 }
 
-/** Returns the steps with notifications of the service, in which the partner does not have exactly these. */
+/** Returns the steps in which the service has notifications, and the partner does not have exactly the same. */
 async function differingSteps(
   api: PartnerApi,
   store: Pick<NotificationStore<unknown>, 'kept'>,
@@ -107,12 +107,12 @@ async function missingIn(
     ids = await listed(api, step, fromS - margin, toS + margin);
     if (ids.length >= step.count) break;
   }
-  // Read after the list, so that a notification that arrives meanwhile is not considered missing.
+  // The store is read after the list, so that a notification that arrives in between is not considered missing.
   const known = new Set((await keptIn(store, fromS, toS)).map(({ id }) => id));
   return ids.filter((id) => !known.has(id));
 }
 
-/** Returns the ids of the delivered notifications that were generated in a step and created in the given time. */
+/** Returns the ids of the delivered notifications that were generated in a step and created in the given period. */
 async function listed(api: PartnerApi, step: DigestStep, fromS: number, toS: number): Promise<string[]> {
   const query = new URLSearchParams({
     subscription_id: api.subscriptionId,

@@ -6,9 +6,9 @@
  * 3. Body: a NotificationRequest, and `event-sequence` is a number. Otherwise 400.
  * 4. The sample of a verification is answered with 200 without further processing.
  * 5. The store decides: new (your work runs in its transaction), late or repeat. All three are answered with 200.
- * 6. `UnknownRecord` of your work: 400. Any other error: 500, and the service retries automatically.
+ * 6. `UnknownRecord` from your work: 400. Any other error: 500, and the service retries automatically.
  *
- * Never answer 200 before the work, or a note of it, is committed.
+ * Never answer 200 before the work, or a record of the work to be done, is committed.
  */
 import {
   isSample,
@@ -23,7 +23,7 @@ import { headerOf, InvalidSignature, keyOf, verifySignature, type Headers } from
 
 /**
  * Thrown by your work when it does not know the candidate or the exam. The response is 400, and an operator of the
- * service decides.
+ * service decides what happens to the notification.
  */
 export class UnknownRecord extends Error {
   override readonly name = 'UnknownRecord';
@@ -38,7 +38,10 @@ export interface ReceiverOptions<Transaction> {
    * of the store. `isNewestOfRecord` is false when another booking of the same eligibility record had a later event.
    */
   work: (notification: NotificationRequest, transaction: Transaction, isNewestOfRecord: boolean) => Promise<void>;
-  /** Handles a change of a record, for a subscription with `record_changes`; without it, such changes are refused. */
+  /**
+   * Handles a change of a record, for a subscription with `record_changes`; without this function, record changes are
+   * refused.
+   */
   changed?: (change: RecordChange, transaction: Transaction) => Promise<void>;
   /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;

@@ -29,7 +29,7 @@ export interface NotificationRequest {
   change_reason: ChangeReason;
   client_eligibility_id?: string;
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
-  /** The second at which the event was generated; it strictly increases for each booking. */
+  /** The second at which the event was generated; it strictly increases within each booking. */
   effective_date: string;
   /** The exam code of the test. */
   exam_code?: string;

@@ -8,7 +8,7 @@ export interface Received {
   /** The value of `event-sequence`: 1, 2, 3 … within the booking, or within the record for a change of a record. */
   sequence: number;
   notification: NotificationRequest | RecordChange;
-  /** The share of the notification in the digest of its step (`digestOf`); omitted for the change feed. */
+  /** The contribution of the notification to the digest of its step (`digestOf`); omitted for the change feed. */
   digest?: string;
 }
 
@@ -16,7 +16,7 @@ export interface Received {
  * The outcome of a notification:
  *
  * - `applied`: it is new and the newest of its booking; the work was done.
- * - `late`: a newer notification of the booking is known, so that nothing changes.
+ * - `late`: a newer notification of the booking is known, so nothing is done.
  * - `repeat`: it was processed before.
  */
 export type Outcome = 'applied' | 'late' | 'repeat';
@@ -30,25 +30,25 @@ export interface KeptNotification {
 }
 
 /**
- * Stores processed notifications. Every implementation keeps this protocol:
+ * Stores processed notifications. Every implementation follows this protocol:
  *
- * 1. In one transaction: a known id is a `repeat`.
- * 2. A sequence that is not above the booking's last is `late` (from the feed: `repeat` when it equals the last); the
- *    id is stored.
+ * 1. All steps run in one transaction. A known id is a `repeat`.
+ * 2. A sequence that is not above the last sequence of the booking is `late` (from the feed: `repeat` if it equals that
+ *    sequence); the id is stored.
  * 3. Otherwise `work` is called with the transaction, id and sequence are stored, and everything is committed together:
  *    `applied`.
  * 4. When `work` fails, nothing is stored and the error is rethrown: the service will retry.
  *
- * Concurrent calls for one booking are serialized. Never store before the work is committed: the service treats a 200
- * as done and does not send again.
+ * Concurrent calls for one booking are serialized. Never store before the work is committed: after a 200, the service
+ * does not send the notification again.
  */
 export interface NotificationStore<Transaction> {
-  /** @param work called with the transaction, and with whether no booking of the same record had a later event */
+  /** @param work called with the transaction, and with true if no other booking of the same record had a later event */
   once(
     received: Received,
     work: (transaction: Transaction, isNewestOfRecord: boolean) => Promise<void>,
   ): Promise<Outcome>;
-  /** Returns the notifications that were generated from one time to before another, in seconds since 1970. */
+  /** Returns the notifications that were generated at or after `fromS` and before `toS`, in seconds since 1970. */
   kept?(fromS: number, toS: number): Promise<KeptNotification[]>;
 }
 
@@ -73,7 +73,7 @@ export class MemoryStore implements NotificationStore<undefined> {
     return Promise.resolve(all.filter(({ atS }) => atS >= fromS && atS < toS));
   }
 
-  /** Remembers a processed notification. A store on disk writes it first. */
+  /** Stores a processed notification in memory. A store on disk first writes it to the disk. */
   protected keep({ id, sequence, key, record, atS, digest }: StoredNotification): void {
     this.last.set(key, Math.max(sequence, this.last.get(key) ?? 0));
     this.newest.set(record, Math.max(atS, this.newest.get(record) ?? 0));
@@ -106,7 +106,7 @@ export interface StoredNotification {
   digest?: string | undefined;
 }
 
-/** Returns the booking, the record and the time of a notification. */
+/** Returns the booking, the record and the event time of a notification. */
 export function placeOf(
   notification: NotificationRequest | RecordChange,
 ): Pick<StoredNotification, 'key' | 'record' | 'atS'> {

@@ -1,4 +1,4 @@
-/** Calls the service as a partner: with a token that it obtains by client credentials, scope `partner`. */
+/** Calls the service as a partner, with a token that it obtains by client credentials with the scope `partner`. */
 export interface PartnerApiOptions {
   /** The service's base URL, without `/partner`. */
   baseUrl: string;
@@ -28,7 +28,7 @@ export interface PartnerResponse<T> {
 
 export class PartnerApi {
   readonly subscriptionId: string;
-  /** The number of calls so far, without those for a token. */
+  /** The number of calls so far, without the requests for tokens. */
   calls = 0;
   private readonly baseUrl: string;
   private token: string | null = null;
@@ -39,7 +39,8 @@ export class PartnerApi {
   }
 
   /**
-   * Sends a request to a path without its first slash, such as `partner/digest`, and parses the response. After a 401, it obtains a new token and tries once more.
+   * Sends a request to a path without a leading slash, such as `partner/digest`, and parses the response. After a 401,
+   * it obtains a new token and repeats the request once.
    * @throws PartnerApiError
    */
   async call<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<PartnerResponse<T>> {

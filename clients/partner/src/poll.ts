@@ -1,7 +1,7 @@
 import type { NotificationReceiver } from './notification-receiver.js';
 import type { PartnerApi } from './partner-api.js';
 
-/** A notification that a poll offers; `body` has the bytes that a push would have, as text. */
+/** A notification in the response to a poll; `body` is the body that a push would have, as text. */
 interface Offered {
   id: string;
   event_sequence: number;
@@ -15,15 +15,17 @@ interface Refusal {
 }
 
 export interface PollOptions {
-  /** Whether the poll waits for notifications until the signal aborts. By default it ends when none is left. */
+  /**
+   * Whether the poll waits for notifications until the signal aborts. By default, it ends when no notification is left.
+   */
   keepsWaiting?: boolean;
   signal?: AbortSignal;
 }
 
 /**
  * Fetches and processes notifications of a subscription with `delivery: "POLL"`. An applied, late or repeated
- * notification is acknowledged; an unknown or malformed one is refused. After any other error, the lease of the
- * notification expires and the service offers it again.
+ * notification is acknowledged; an unknown or malformed notification is refused. After any other error, the lease of
+ * the notification expires and the service offers it again.
  * @returns the number of acknowledged notifications
  * @throws PartnerApiError
  */
@@ -46,7 +48,7 @@ export async function poll<Transaction>(
     });
     acknowledged += ack.length;
     [ack, refuse] = [[], []];
-    // Notifications that this last poll leased are not processed: their leases expire.
+    // Notifications that this last poll leased are not processed; their leases expire.
     if (isEnding || (body.notifications.length === 0 && !keepsWaiting)) return acknowledged;
     for (const { id, event_sequence: sequence, body: text } of body.notifications) {
       const { status, body: answer } = await receiver.takeGenuine(id, sequence, Buffer.from(text));

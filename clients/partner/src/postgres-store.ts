@@ -19,8 +19,8 @@ export interface PostgresPool<Client extends PostgresClient> {
 }
 
 /**
- * Creates the tables, or adds to those of release 1.0.0. Run it once, or add it to your migrations. Keep the rows of `taken_notifications` for as long as
- * you may receive the same notification again.
+ * Creates the tables, or updates the tables of release 1.0.0. Run it once, or add it to your migrations. Keep the rows
+ * of `taken_notifications` for as long as you may receive the same notification again.
  */
 export const POSTGRES_SCHEMA = `
 CREATE TABLE IF NOT EXISTS taken_notifications (

@@ -84,7 +84,7 @@ function serve(): void {
   server.listen(Number(setting('PORT')), () => print('ready'));
 }
 
-/** Returns a sentence if the file does not have exactly the bytes with which it was made. */
+/** Returns a sentence if the hash in the file does not match its bytes. */
 function faultsOfBytes(file: Buffer): string[] {
   const name = '  "sha256": "';
   const before = file.subarray(0, Math.max(0, file.lastIndexOf(name)));
@@ -94,7 +94,7 @@ function faultsOfBytes(file: Buffer): string[] {
     : ['vectors.json: its bytes do not have the hash in `sha256`'];
 }
 
-/** Returns a sentence for each case of the vectors that this package judges otherwise. */
+/** Returns a sentence for each test vector for which the package's result differs from the expected result. */
 async function faultsOf({ signatures, ordering, digests }: Vectors): Promise<string[]> {
   const faults: string[] = [];
   const expect = (title: string, found: unknown, right: unknown) => {

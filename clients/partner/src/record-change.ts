@@ -1,6 +1,8 @@
 import { MalformedNotification } from './notification-request.js';
 
-/** A change of an eligibility record that the subscription names in `record_changes`: an entry of the change feed. */
+/**
+ * A change of an eligibility record, as in the change feed. A subscription selects such changes with `record_changes`.
+ */
 export interface RecordChange {
   id: string;
   /** The kind of change, such as `CREATED` or `RESULT_REVISED`. */
@@ -12,7 +14,7 @@ export interface RecordChange {
   test_code: string;
 }
 
-/** Returns whether a body is a change of a record, and not a NotificationRequest. */
+/** Returns whether a body is a change of a record instead of a NotificationRequest. */
 export function isRecordChange(value: object): value is RecordChange {
   return 'svc_eligiblity_id' in value;
 }

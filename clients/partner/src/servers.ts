@@ -1,6 +1,6 @@
 /**
- * Adapts the receiver to servers. The signature covers the received bytes, so that the server must not parse them
- * first: JSON that was parsed and written again has other bytes.
+ * Adapts the receiver to servers. The signature covers the received bytes, so the server must not parse the body first:
+ * JSON that was parsed and serialized again has other bytes.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NotificationReceiver } from './notification-receiver.js';
@@ -33,7 +33,7 @@ export function notificationListener<Transaction>(receiver: NotificationReceiver
   };
 }
 
-/** Returns the bytes of the request's body; `express.raw()` may have read them already. */
+/** Returns the bytes of the request's body, even if `express.raw()` has already read them. */
 async function bodyOf(request: IncomingMessage & { body?: unknown }): Promise<Uint8Array> {
   if (request.body instanceof Uint8Array) return request.body;
   if (request.readableEnded)

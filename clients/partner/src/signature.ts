@@ -21,12 +21,13 @@ export class InvalidSignature extends Error {
 export interface VerifyOptions {
   /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;
-  /** The current time in milliseconds since 1970, with which the timestamp is compared. */
+  /** The current time, with which the timestamp is compared, in milliseconds since 1970. */
   now?: number;
 }
 
 /**
- * Verifies a signature of Standard Webhooks v1: HMAC-SHA256 of `{id}.{timestamp}.{body}`, over the received bytes.
+ * Verifies a signature of Standard Webhooks v1: the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the received bytes of
+ * the body.
  * @param secrets as shown: `whsec_…`; during a change of secrets, the old and the new one
  * @throws InvalidSignature unless one of the signatures matches one of the secrets
  */

@@ -7,12 +7,12 @@ interface Delivered extends KeptNotification {
   createdS: number;
 }
 
-/** The part of the service that `heal` uses, with invented notifications. */
+/** Simulates the part of the service that `heal` uses, with invented notifications. */
 export class StubService {
   readonly delivered: Delivered[] = [];
   readonly replayed: string[] = [];
   readonly requests: string[] = [];
-  /** The number of tokens that were issued. A token is valid for so many requests. */
+  /** The number of issued tokens. Each token is valid for `validFor` requests. */
   tokens = 0;
   validFor = Infinity;
   private used = 0;

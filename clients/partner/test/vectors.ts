@@ -49,8 +49,8 @@ const wrong = (setup: Setup) => vector({ fault: 'signature_wrong', ...setup });
 type Arrival = [id: string, booking: string, sequence: number, record?: string, second?: number];
 
 /**
- * Builds a case of `ordering`. The partner's work is called for the outcome `applied` only. `newest` says whether the
- * work is then told that no booking of the same record had a later event.
+ * Builds a case of `ordering`. The partner's work is called for the outcome `applied` only. `newest` is the value of
+ * `isNewestOfRecord` with which the work is then called.
  */
 const sequences = (title: string, arrivals: Arrival[], outcomes: string[], newest?: boolean[]) => ({
   title,
@@ -65,17 +65,17 @@ const sequences = (title: string, arrivals: Arrival[], outcomes: string[], newes
   newest: newest ?? outcomes.map((outcome) => outcome === 'applied'),
 });
 
-/** Returns a time of the case, so many seconds after its beginning. */
+/** Returns a time of the case, the given number of seconds after its beginning. */
 const dateTime = (second: number) => `${new Date((NOW_S + second) * 1000).toISOString().slice(0, 19)}Z`;
 
-/** Returns a notification as a partner keeps it; the body has the effective date of this second. */
+/** Returns a notification as a partner keeps it; `second` sets the effective date in its body. */
 const keptAt = (number: number, second: number, changes: object = {}) => ({
   id: `0198f2c1-5f0e-7c31-9a55-${String(number).padStart(12, '0')}`,
   event_sequence: number,
   body: JSON.stringify({ ...SAMPLE, effective_date: dateTime(second), ...changes }),
 });
 
-/** Returns a change of a record, whose time is `at`, as a partner keeps it. */
+/** Returns a change of a record as a partner keeps it; `second` sets its time `at`. */
 const changeAt = (number: number, second: number) => ({
   ...keptAt(number, second),
   body: JSON.stringify({
@@ -249,7 +249,7 @@ export function vectors() {
   };
 }
 
-/** Returns the text of vectors.json: the vectors, and as the last member the hash of all bytes before its line. */
+/** Returns the text of vectors.json: the vectors, followed by a hash of all bytes before the line of the hash. */
 export function vectorsText(): string {
   const before = `${JSON.stringify(vectors(), null, 2).slice(0, -'\n}'.length)},\n`;
   return `${before}  "sha256": "${createHash('sha256').update(before).digest('hex')}"\n}\n`;

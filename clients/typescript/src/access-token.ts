@@ -1,11 +1,11 @@
 /**
  * Manages one access token for all calls:
  *
- * 1. The first call requests it by password; concurrent calls wait for the same response.
- * 2. Shortly before its expiry, the next call refreshes it, once for all.
- * 3. A refused refresh (used, expired) is followed by the password.
- * 4. A call that was answered with 401 drops the token that it used, unless that was done already, and requests a new
- *    one.
+ * 1. The first call requests the token with the password; concurrent calls wait for the same response.
+ * 2. Shortly before the token expires, the next call refreshes it for all calls.
+ * 3. When a refresh is refused, because the refresh token was used or has expired, the password is sent again.
+ * 4. A call that was answered with 401 drops the token that it used, unless another call has dropped it, and requests a
+ *    new one.
  */
 export interface Credentials {
   consumerKey: string;

@@ -17,7 +17,7 @@ export interface ClientOptions {
   retries?: Retries;
 }
 
-/** A response of `api`; `data` is present, because a response other than 2xx is thrown. */
+/** A response of `api`. `data` is present, because a response other than 2xx is thrown as an error. */
 interface Answered<T> {
   data?: T;
   response: Response;
@@ -36,7 +36,9 @@ export interface ImportOptions {
   dryRun?: boolean;
   /** Called once the service has received the file, with the id of the import. */
   onStart?: (importId: string) => void;
-  /** Aborts the import: before the file has been received nothing changes; later, finished rows stay. */
+  /**
+   * Aborts the import. Before the service has received the whole file, nothing changes; later, finished rows are kept.
+   */
   signal?: AbortSignal;
   /** The Idempotency-Key of the upload: a second upload with the same key returns the import of the first upload. */
   idempotencyKey?: string;
@@ -45,8 +47,8 @@ export interface ImportOptions {
   /** The polling interval in milliseconds; 500 by default. */
   pollMs?: number;
   /**
-   * The stream to which a long report is written; the returned report is then empty. A function is called for the
-   * stream once there is a report.
+   * The stream to which the report is written; the returned report is then empty. A function is called when there is a
+   * report, and returns the stream.
    */
   reportTo?: WritableStream<Uint8Array> | (() => WritableStream<Uint8Array>);
 }
@@ -123,7 +125,7 @@ export class EligibilityClient {
     }
   }
 
-  /** Uploads a file and waits for the end of the import; returns the final figures and the report, a CSV. */
+  /** Uploads a file and waits until the import has ended; returns the final figures and the report, a CSV file. */
   async import(
     account_code: string,
     body: Exclude<RequestInit['body'], null | undefined>,

@@ -1,18 +1,21 @@
-/** The difference between the two clocks below which they count as equal: the service tells its time in whole seconds. */
+/**
+ * The difference, in milliseconds, up to which the clocks of the browser and the service count as equal. The service
+ * states its time in whole seconds.
+ */
 const EQUAL_MS = 2000;
 
 let aheadMs = 0;
 
 /**
- * Returns the current time of the service. Ages are computed with it, so that a wrong clock of the browser's machine
- * shows nothing as future.
+ * Returns the current time of the service. Ages are computed with it, so that no past time appears as future when the
+ * user's clock is wrong.
  */
 export function serviceNow(): number {
   return Date.now() + aheadMs;
 }
 
 /**
- * Notes the service's time in a response.
+ * Stores the service's time from a response.
  * @param sentAt the browser's time at which the request was sent
  */
 export function noteServiceTime({ headers }: Response, sentAt: number): void {

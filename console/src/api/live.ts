@@ -9,7 +9,7 @@ import { Store, useStore } from './store';
 export type LiveState = 'connecting' | 'live' | 'paused' | 'broken';
 
 const liveState = new Store<LiveState>('paused');
-/** The time at which live updates stopped, while the stream is broken and until it is open again; null otherwise. */
+/** The time at which live updates stopped; null unless the stream is broken. */
 const brokenSince = new Store<number | null>(null);
 const listeners = new Set<(topics: readonly string[]) => void>();
 let running: AbortController | null = null;
@@ -54,8 +54,8 @@ export function useLive(topics: readonly string[], keys: readonly QueryKey[]): v
 }
 
 /**
- * The delay before the event stream is stopped because no component uses it. During navigation, no component uses it
- * for a moment.
+ * The delay, in milliseconds, before an event stream that no component uses is closed. During navigation, no component
+ * uses it for a moment.
  */
 const HEARD_AGAIN_MS = 5000;
 
@@ -63,7 +63,7 @@ function restUnheard(): void {
   if (listeners.size === 0) stop('paused');
 }
 
-/** The topics after an interruption of the event stream: all of them count as changed. */
+/** The topics that count as changed after an interruption of the event stream. The empty list means all topics. */
 const EVERYTHING: readonly string[] = [];
 const AGAIN_MS = [1000, 2000, 5000, 15_000];
 

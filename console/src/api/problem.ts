@@ -29,7 +29,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** Returns whether the error is temporary, so that a retry may succeed. */
+/** Returns whether the error is temporary, which means that a retry may succeed. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ProblemError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }

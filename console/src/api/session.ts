@@ -3,9 +3,8 @@
 //
 // 1. At the start the service returns the signed-in user. Without one, the sign-in page is shown at the requested
 //    address.
-// 2. A call that is refused with 401 waits, and a dialog over the page asks for a sign-in. The page keeps typed
-//    input.
-// 3. After the sign-in the call is retried once. A different user gets a new page.
+// 2. A call that is refused with 401 waits, and a dialog over the page asks for a sign-in. The page keeps typed input.
+// 3. After the sign-in the call is retried once. For a different user, the page is loaded again.
 import type { components } from '../../../clients/typescript/src/openapi';
 import { noteServiceTime } from './clock';
 import { ProblemError } from './problem';
@@ -116,7 +115,10 @@ export async function sessionFetch(request: Request): Promise<Response> {
   return response;
 }
 
-/** The time after an operator's action in which lists show changes immediately, because the operator expects them. */
+/**
+ * The time after an operator's action, in milliseconds, in which lists show changes immediately because the operator
+ * expects them.
+ */
 const JUST_MS = 3000;
 let actedAt = -Infinity;
 
@@ -143,7 +145,10 @@ async function call(method: string, path: string, body?: object): Promise<Respon
   return response;
 }
 
-/** Returns the time within which an answer must begin. An upload takes as long as its file. */
+/**
+ * Returns the time, in milliseconds, within which a response must begin. It is long for an upload, whose response
+ * begins only after the whole file was sent.
+ */
 function patienceFor({ method, headers }: Request): number {
   if (method === 'GET') return 15_000;
   const isSmall = headers.get('content-type')?.startsWith('application/json') ?? true;

@@ -21,7 +21,7 @@ const MOST_CHANGES = 500;
 
 /**
  * Shows the candidate's history as one timeline. All its parts are fetched at once and shown together. Otherwise, a
- * part that arrives late would move the others.
+ * part that arrives late would move the parts that are already shown.
  */
 export function CandidateStory({ path }: Props) {
   const parts = candidateQueries(path);

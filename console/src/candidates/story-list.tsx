@@ -59,7 +59,7 @@ function Appointment({ of: { notification } }: { of: Change }) {
   );
 }
 
-/** Shows a notification of a partner with its outcome. */
+/** Shows a notification to a partner, with its outcome. */
 function Told({ notification }: { notification: Notification }) {
   const { id, state, failure } = notification;
   return (

@@ -5,7 +5,7 @@ export type Change = Schemas['ChangeModel'];
 export type Notification = Schemas['NotificationModel'];
 export type Result = Schemas['ResultSummaryModel'];
 
-/** An entry of a candidate's timeline. It has a change, or a notification or a result without a known change. */
+/** An entry of a candidate's timeline. It contains a change, or a notification or result whose change is unknown. */
 export interface Entry {
   key: string;
   at: string;
@@ -13,7 +13,7 @@ export interface Entry {
   title: string;
   test: string | null;
   change: Change | null;
-  /** The result that the change brought. */
+  /** The result that arrived with the change. */
   result: Result | null;
   /** The notifications about the change, one for each partner. */
   notifications: Notification[];
@@ -35,7 +35,7 @@ const TITLES: Record<string, string> = {
   EXCUSED_ABSENT: 'Absence excused',
   ERASED: 'Personal data erased',
 };
-/** The changes that bring a revision of a result. */
+/** The kinds of changes that add a revision of a result. */
 const BRINGS_RESULT: readonly string[] = ['RESULT_RECEIVED', 'RESULT_REVISED'];
 
 /**
@@ -94,7 +94,7 @@ export function storyOf(
   return [...ofChanges, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-/** Identifies an event: the events of a booking are numbered, and those of a record that no booking has. */
+/** Returns the key of an event. Events are numbered within their booking or, without a booking, within their record. */
 function eventOf({ booking_code: booking, svc_eligiblity_id: record, event_sequence: number }: Notification): string {
   return `${booking ?? record} ${number}`;
 }

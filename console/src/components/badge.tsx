@@ -17,14 +17,14 @@ const ICONS: Record<Tone, string> = {
 };
 
 interface Props {
-  /** A state by its name in the API. */
+  /** The name of the state in the API. */
   state: string;
   tone?: Tone;
   /** The text, if it differs from the words of the state's name. */
   children?: string;
 }
 
-/** Shows a state in words, with an icon and a colour. The words alone are sufficient. */
+/** Shows a state in words, with an icon and a colour. The words alone are sufficient to understand it. */
 export function Badge({ state, tone = TONES[state] ?? 'quiet', children = stateText(state) }: Props) {
   return (
     <span className={`badge ${tone}`}>

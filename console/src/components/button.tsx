@@ -8,7 +8,7 @@ interface Props extends Omit<ComponentPropsWithRef<'button'>, 'className' | 'onC
   small?: boolean;
   /** Whether the action of the button is running. The button then keeps the focus and ignores further presses. */
   isPending?: boolean;
-  /** Called when the button is pressed by pointer or key. */
+  /** Called when the button is pressed with a pointer or a key. */
   onPress?: (event: MouseEvent) => void;
 }
 

@@ -8,17 +8,16 @@ import { Picker } from './picker';
 import { toLocalText, toUtcText, zoneText } from './time-text';
 
 export interface Filter {
-  /** The name of the filter as a query parameter, both in the page's address and in the API. */
+  /** The name of the filter as a query parameter, in the page's address and in the API. */
   name: string;
   label: string;
   /** The options of the filter; the option "any" is added before them. */
   options?: readonly Option[];
   /**
-   * A hook that loads the options of the filter. They may be many, so that the user finds one by typing a part of its
-   * name.
+   * A hook that loads the options of the filter. There may be many, so the user finds one by typing a part of its name.
    */
   useOptions?: () => readonly Option[];
-  /** Whether the values of the loaded options are codes that people know. */
+  /** Whether the values of the loaded options are codes that users know. */
   hasCodes?: boolean;
   type?: 'text' | 'moment';
   /** Whether the key `/` focuses this filter. */
@@ -128,7 +127,7 @@ const PRESETS: readonly (readonly [label: string, days: number])[] = [
   ['30 days', 30],
 ];
 
-/** Shows buttons that choose the time from so many days ago until now. */
+/** Shows buttons that set the period to the last 24 hours, 7 days or 30 days. */
 function Presets({ choose }: { choose: (from: string) => void }) {
   return (
     <div className="presets" role="group" aria-label="Last">

@@ -13,7 +13,7 @@ export interface FormState {
   readonly faults: Record<string, string>;
   readonly error: unknown;
   readonly busy: boolean;
-  /** Whether the form has changes that were not sent yet. */
+  /** Whether the form has changes that have not been sent. */
   readonly dirty: boolean;
   rule(path: string): KnownRule;
   set(path: string, value: FieldValue): void;

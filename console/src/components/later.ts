@@ -20,8 +20,8 @@ export async function loadParts(): Promise<void> {
 }
 
 /**
- * Returns the loaded part of the program once it was opened. React's `lazy` is not used, because React delays suspended
- * content by a third of a second.
+ * Returns the loaded part of the program, and functions that open and close it. React's `lazy` is not used, because
+ * React delays suspended content by a third of a second.
  */
 export function useLater<Props>(load: Load<Props>) {
   const [Part, setPart] = useState<ComponentType<Props> | null>(null);

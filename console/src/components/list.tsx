@@ -33,8 +33,8 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
       <Table
         {...table}
         rows={rows}
-        // Placeholder rows belong to the previous filter. The empty key makes the new rows count as a new list.
-        // Rows that arrive after the user sorted the list belong between the others.
+        // Placeholder rows belong to the previous filter; the empty key makes the new rows count as a new list. In a
+        // sorted list, the rows of a further page appear between the others, so each page makes it a new list.
         list={query.isPlaceholderData ? '' : isSorted ? `${key} ${pages}` : key}
         load={load}
         count={query.hasNextPage ? countText(rows.length, isSorted && !isWaiting) : undefined}

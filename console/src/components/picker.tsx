@@ -1,15 +1,18 @@
 import { useId, useMemo, useState, type FocusEvent, type KeyboardEvent } from 'react';
 import { Field, type Labelled, type Option } from './fields';
 
-/** The maximum number of options that are offered at once. Further ones are found by typing. */
+/** The maximum number of options that are offered at once. The user finds further options by typing. */
 const MOST_OFFERED = 50;
 
 interface Props extends Labelled {
   value: string;
-  /** Called with the value of the chosen option, or with the typed text if no option is called like it. */
+  /** Called with the value of the chosen option, or with the typed text if no option has that name. */
   onChange: (value: string) => void;
   options: readonly Option[];
-  /** Whether the values are codes that people know. Each is then shown, and found, beside its name. */
+  /**
+   * Whether the values are codes that users know. Each code is then shown beside its name, and can be typed to find the
+   * option.
+   */
   hasCodes?: boolean;
   autoFocus?: boolean;
 }
@@ -32,9 +35,9 @@ export function Picker({ value, onChange, options, hasCodes = false, autoFocus, 
   }
 
   /**
-   * Takes the typed text: the option that is called so, the only option that contains it or, if none contains it, the
-   * text itself.
-   * @param isSure whether the first of several options is taken; otherwise, the field keeps its value
+   * Chooses the option with the typed name, or else the only option that contains the typed text. If no option contains
+   * the text, chooses the text itself.
+   * @param isSure whether to choose the first of several matching options; otherwise, the field keeps its value
    */
   function take(isSure: boolean) {
     if (typed === null) return;
@@ -100,7 +103,7 @@ export function Picker({ value, onChange, options, hasCodes = false, autoFocus, 
                   id={`${listId}-${index}`}
                   role="option"
                   aria-selected={index === active}
-                  // The field keeps the focus, so that its text is not taken before the click.
+                  // The field keeps the focus, so that its text is not applied before the click.
                   onPointerDown={(event) => event.preventDefault()}
                   onClick={() => choose(code)}
                 >
@@ -129,7 +132,7 @@ function matching(options: readonly Option[], typed: string, hasCodes: boolean):
   return found.slice(0, MOST_OFFERED);
 }
 
-/** Returns the text without case and accents. */
+/** Returns the text in lower case and without accents. */
 function plain(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().trim();
 }

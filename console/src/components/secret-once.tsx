@@ -29,7 +29,7 @@ export function SecretDialog({
   );
 }
 
-/** Asks before the page is left, while it shows a secret that is shown only once. */
+/** Asks the user before the page is left while it shows a secret that cannot be shown again. */
 export function useSecretGuard(isShown: boolean): void {
   useBlocker({
     disabled: !isShown,
@@ -64,7 +64,7 @@ export function SecretOnce({ label, secret }: { label: string; secret: string })
   );
 }
 
-/** Says that a secret can no longer be shown, and creates a new one. */
+/** Explains that a secret can no longer be shown, and offers to create a new one. */
 export function LostSecret({ lost, renew }: { lost: string; renew: () => Promise<void> }) {
   const ask = () =>
     confirm({

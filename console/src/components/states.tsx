@@ -89,7 +89,9 @@ export function StaleNote({ of }: { of: Followed }) {
   );
 }
 
-/** Returns whether the first response to a query is still awaited. After a failed attempt, it is no longer awaited. */
+/**
+ * Returns whether a query still waits for its first response. After a failed attempt, it no longer counts as waiting.
+ */
 export function isFirstAwaited({ isPending, failureCount }: { isPending: boolean; failureCount: number }): boolean {
   return isPending && failureCount === 0;
 }

@@ -39,7 +39,7 @@ interface TextColumn<Row> {
   cell?: (row: Row) => ReactNode;
 }
 
-/** A column with buttons for actions on the row. A CSV file does not contain it. */
+/** A column with buttons for actions on the row. The CSV file does not contain this column. */
 interface DeedColumn<Row> {
   text?: undefined;
   cell: (row: Row) => ReactNode;
@@ -84,7 +84,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   const { name, caption, columns, rowKey, list, empty, emptyIsGood, selection, count, load, loadRest } = props;
   const [sort, setSort] = useState<Sort | null>(null);
   const sorted = useMemo(() => sortedBy(props.rows, columns, sort), [props.rows, columns, sort]);
-  // Another order is another list: its rows may move.
+  // A different order counts as a different list, whose rows may move.
   const { rows, gone, frame, held } = useSteady(sorted, rowKey, sort === null ? list : `${list} ${sort.id} ${sort.by}`);
   const [visibility, setVisibility] = useState<ColumnVisibilityState>(() => keptChoice(name, columns));
   const known = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);
@@ -211,7 +211,7 @@ interface HeaderProps<Row> {
   choose: (sort: Sort | null) => void;
 }
 
-/** Shows the header of a column. A press sorts the rows by the column: upwards, downwards, and as they were. */
+/** Shows the header of a column. Each press changes the order of the rows: ascending, descending, original. */
 function SortableHeader<Row>({ column: { id, header, kind, text }, sort, choose }: HeaderProps<Row>) {
   const by = sort?.id === id ? sort.by : undefined;
   const next = by === undefined ? 'ascending' : by === 'ascending' ? 'descending' : null;
@@ -232,7 +232,7 @@ function SortableHeader<Row>({ column: { id, header, kind, text }, sort, choose 
 interface RowProps<Row> {
   id: string;
   row: Row;
-  /** The visible columns. */
+  /** The visible columns of the table. */
   columns: readonly Column<Row>[];
   /** The label of the row's checkbox, when rows can be selected. */
   label: string | undefined;

@@ -1,4 +1,4 @@
-/** The time zone of the browser, in which all times are shown that have no zone of their own. */
+/** The time zone of the browser, which applies to all times that are shown without a place. */
 export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const FORMAT = {
@@ -87,7 +87,8 @@ function aheadOf(zone: string, at: number): number {
 export function toUtcText(value: string, zone = HERE): string {
   const asUtc = Date.parse(`${value}Z`);
   if (Number.isNaN(asUtc)) return value;
-  // The offset at the resulting moment counts. It differs from the first one near a change of daylight saving time.
+  // The offset at the resulting moment is used. Near a change of daylight saving time, it differs from the first
+  // offset.
   const near = asUtc - aheadOf(zone, asUtc);
   return `${new Date(asUtc - aheadOf(zone, near)).toISOString().slice(0, 19)}Z`;
 }

@@ -10,13 +10,16 @@ interface Props {
   short?: boolean;
   /** Whether seconds are shown. Only the times of technical events need them. */
   exact?: boolean;
-  /** The time zone of the place at which something happens. The time is then shown as the clocks there show it. */
+  /**
+   * The time zone of the place at which something happens. If it is set, the time is shown in the local time of that
+   * place.
+   */
   zone?: string | null;
 }
 
 /**
- * Shows a time from the API: as local time with its zone, in UTC, and as an age. The time at a place comes first, if
- * its zone is given.
+ * Shows a time from the API: as local time with its zone, in UTC, and as an age. The local time of a place is shown
+ * first, if its zone is given.
  */
 export function Time({ at, compact = false, short = false, exact = false, zone }: Props) {
   const now = useSyncExternalStore(everyHalfMinute, currentHalfMinute);
@@ -61,7 +64,7 @@ function everyHalfMinute(tick: () => void): () => void {
   };
 }
 
-/** Returns the current time, rounded to half a minute, so that components are not rendered more often. */
+/** Returns the current time, rounded to half a minute, so that components are rendered at most twice a minute. */
 function currentHalfMinute(): number {
   return Math.floor(serviceNow() / 30_000) * 30_000;
 }

@@ -66,7 +66,7 @@ function Everything({ overview }: { overview: Overview }) {
           <strong>All is well.</strong> All notifications are delivered, and no work is waiting for you.
         </p>
       ) : (
-        // The summary is as long when action is needed as when all is well, so that the content below it does not move.
+        // The summary has the same height whether or not action is needed, so that the content below it does not move.
         <p className="summary">
           <strong>Action needed.</strong> Select a highlighted figure to see the items behind it.
         </p>

@@ -67,7 +67,7 @@ const RECORD_CHANGES: Record<Schemas['SubscriptionModel']['record_changes'][numb
   ERASED: 'Candidate erased',
 };
 export const RECORD_CHANGE_OPTIONS: readonly Option[] = Object.entries(RECORD_CHANGES);
-/** The events of bookings and the changes of records, for filters. */
+/** The options of a filter by event: the events of bookings and the changes of records. */
 export const NOTIFIED_OPTIONS: readonly Option[] = [...CHANGE_REASON_OPTIONS, ...RECORD_CHANGE_OPTIONS];
 
 /** Returns the words for the event of a notification. */
@@ -82,7 +82,7 @@ export const STATE_OPTIONS: readonly Option[] = [
   ['RESOLVED', 'Resolved'],
 ];
 
-/** The time until an exam, for undelivered notifications. */
+/** The options of a filter of undelivered notifications by the time until the exam. */
 export const EXAM_IN_OPTIONS: readonly Option[] = [
   ['past', 'has begun'],
   ['2h', 'within 2 hours'],

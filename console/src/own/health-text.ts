@@ -4,7 +4,7 @@ import { conditionOf } from '../partners/condition';
 
 type Subscription = Schemas['OwnSubscription'];
 
-/** The health of a partner's own subscription: what is the case, and the next step of the partner. */
+/** The health of a partner's own subscription: a description, and the partner's next step. */
 interface Health {
   readonly word: string;
   readonly tone: Tone;

@@ -9,7 +9,7 @@ import { ownSubscriptionsQuery } from './own-queries';
 
 type Subscription = Schemas['SubscriptionModel'];
 
-/** Shows the subscriptions of the partner who is signed in. A single subscription is opened at once. */
+/** Shows the subscriptions of the partner who is signed in. If there is only one, it is opened immediately. */
 export function OwnHomePage() {
   const subscriptions = useQuery(ownSubscriptionsQuery);
   return <Shown query={subscriptions}>{(found) => <Choice of={found} />}</Shown>;

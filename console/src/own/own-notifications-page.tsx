@@ -18,7 +18,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'to', label: 'Created before', type: 'moment' },
 ];
 
-/** The columns of operators that link to no page of operators. */
+/** The columns of the operators' list that contain no links to operators' pages. */
 const PLAIN = ['event', 'exam', 'state', 'failure', 'retry', 'created', 'delivered', 'id'];
 const COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
   {

@@ -1,7 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client';
 
-/** The interval at which the pages of partners are refreshed. Only operators have a stream of live updates. */
+/**
+ * The interval, in milliseconds, at which the pages of partners are refreshed. Only operators have a stream of live
+ * updates.
+ */
 const REFRESH_MS = 5000;
 
 export const ownSubscriptionsQuery = queryOptions({

@@ -13,7 +13,7 @@ import { ownJobQuery } from './own-queries';
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** Shows the replay of a week, and the progress of the replay that the page's address names. */
+/** Shows a button that replays the last 7 days, and the progress of the replay job in the page's address. */
 export function OwnReplay() {
   const { job } = useSearch({ from: '/own/$id' });
   const navigate = useNavigate();

@@ -19,7 +19,7 @@ import { OwnActions } from './own-actions';
 import { ownSubscriptionQuery } from './own-queries';
 import { OwnReplay } from './own-replay';
 
-/** Shows a partner its own subscription: its health, its delivery, and the actions of the partner. */
+/** Shows a partner its own subscription: the health, the delivery, and the partner's actions. */
 export function OwnSubscriptionPage() {
   const { id } = useParams({ from: '/own/$id' });
   const subscription = useQuery(ownSubscriptionQuery(id));

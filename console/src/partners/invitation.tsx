@@ -17,7 +17,7 @@ const PASSWORD_BYTES = 18;
 const MARK_BYTES = 3;
 const LONGEST_NAME = 40;
 
-/** Shows the button with which an operator creates a user for the partner, and the user's password, once. */
+/** Shows the button with which an operator creates a user for the partner. The user's password is shown once. */
 export function InvitePartner({ subscription }: { subscription: Schemas['SubscriptionModel'] }) {
   const [invitation, setInvitation] = useState<Invitation | null>(null);
   useSecretGuard(invitation !== null);

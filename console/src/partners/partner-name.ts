@@ -11,7 +11,7 @@ export function partnerName({ subscription_name: name, partner_url: url }: Named
 }
 
 /**
- * Returns the name of a partner or, if the partner has no name, its whole address. Pages use it that may list several
+ * Returns the name of a partner or, if the partner has no name, its whole address, for pages that may list several
  * partners on one host.
  */
 export function partnerTitle({ subscription_name: name, partner_url: url }: Named): string {

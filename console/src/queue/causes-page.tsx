@@ -157,7 +157,7 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      // A blank reserves the line for the number, so that the page does not move when the number arrives.
+      // A space reserves the line for the number, so that the page does not move when the number arrives.
       lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>

@@ -41,8 +41,8 @@ export function isOver({ state }: Job): boolean {
 }
 
 /**
- * Returns whether the figures of the job may still change. Even after a job was aborted, the results of notifications
- * that were being sent are added.
+ * Returns whether the figures of the job may still change. When a job is aborted, the results of notifications that are
+ * being sent are still added.
  */
 export function isMoving(job: Job): boolean {
   return !isOver(job) || (job.state === 'ABORTED' && job.sent > job.delivered + job.failed);

@@ -11,7 +11,7 @@ import { notificationQuery } from '../notification/notification-query';
 import { failureText, reasonText } from '../notification/words';
 import type { Search } from '../router-search';
 
-/** Shows a button that opens the partner's newest answer to the notifications of the error queue that match a filter. */
+/** Shows a button that opens the partner's newest answer to notifications in the error queue that match a filter. */
 export function LatestAnswer({ filter }: { filter: Search }) {
   const [isOpen, setOpen] = useState(false);
   return (

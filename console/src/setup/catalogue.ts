@@ -109,7 +109,7 @@ export const KINDS: Record<string, Kind> = {
     save: (account_code, test_code, { retake, ...body }: Schemas['TestBody']) =>
       api.PUT('/admin/accounts/{account_code}/tests/{test_code}', {
         params: { path: { account_code, test_code } },
-        // A policy whose members are all empty is no policy.
+        // A policy whose members are all empty counts as no policy.
         body: { ...body, retake: Object.values(retake ?? {}).some((value) => value !== null) ? retake : null },
       }),
     remove: (account_code, test_code) =>

@@ -9,7 +9,7 @@ import { Dialog } from '../components/dialog';
 import { usePartnerOptions } from '../partners/partner-filter';
 
 interface Entry {
-  /** The unique key of the palette's entry; by default, its label. */
+  /** The unique key of the entry in the palette; by default, its label. */
   id?: string;
   label: string;
   target: Pick<LinkProps, 'to' | 'search' | 'params'>;
@@ -84,7 +84,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
 
 const FEWEST_CHARACTERS = 2;
 const MOST_RESULTS = 5;
-/** The pause in typing, in milliseconds, after which the palette sends the search to the service. */
+/** The pause in typing after which the palette sends the search to the service, in milliseconds. */
 const PAUSE_MS = 200;
 
 /** Returns the candidates and partners that match a text. */

@@ -1,7 +1,7 @@
 import { useBrokenSince } from '../api/live';
 import { Time } from '../components/time';
 
-/** Says on every page that follows changes that live updates have stopped, and since when. */
+/** Shows on every page with live updates that they have stopped, and since when. */
 export function NotLive() {
   const since = useBrokenSince();
   if (since === null) return null;

@@ -99,7 +99,10 @@ function SignedInShell({ session }: { session: Session }) {
   );
 }
 
-/** The delay before other pages are loaded in the background. It is long enough for the first page and its requests. */
+/**
+ * The delay, in milliseconds, before other pages are loaded in the background. It is long enough for the first page and
+ * its requests.
+ */
 const REST_AFTER_MS = 2000;
 
 /** Loads the code of the other pages in the background, once the first page is shown and the browser is idle. */
@@ -113,7 +116,7 @@ function useRestLoaded(): void {
       // The loaded pages have registered further parts of the program, which are loaded now.
       await loadParts();
     };
-    // Safari does not support requestIdleCallback, so the loading begins at once there.
+    // Safari does not support requestIdleCallback, so loading begins immediately there.
     const whenIdle = () => ('requestIdleCallback' in window ? requestIdleCallback(() => void load()) : void load());
     const timer = setTimeout(whenIdle, REST_AFTER_MS);
     return () => clearTimeout(timer);

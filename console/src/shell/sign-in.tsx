@@ -77,7 +77,8 @@ export function SignInForm({ ways, username = '' }: { ways: SignInWays; username
         </p>
       )}
       {!ways.password && (
-        // Only operators may be required to sign in at the organisation. Partners have passwords.
+        // The password form remains available, because partners sign in with a password even if operators must use
+        // their organisation.
         <details>
           <summary>Partners: sign in with a password</summary>
           {withPassword}

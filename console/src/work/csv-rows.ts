@@ -1,14 +1,14 @@
 import { readCell } from '../../../src/imports/csv-cell';
 
-/** A row of a CSV file, or a line of another text file, as it is written there. */
+/** A row of a CSV file, or a line of another text file, exactly as in the file. */
 export interface TextRow {
-  /** The number of its first line in the file, from 1. */
+  /** The number of its first line in the file, counted from 1. */
   line: number;
   text: string;
 }
 
 /**
- * Splits a file into its rows. In a CSV file, a line break within quotes belongs to its row.
+ * Splits a file into its rows. In a CSV file, a line break within quotes belongs to the row.
  * @param quoted whether the file is a CSV file
  */
 export function rowsOf(file: string, quoted: boolean): TextRow[] {
@@ -25,13 +25,13 @@ export function rowsOf(file: string, quoted: boolean): TextRow[] {
 
 /** Returns the cells of a row of a CSV file that the service wrote. */
 export function cellsOf(row: string): string[] {
-  // A comma is added, so that every cell ends with one.
+  // With an additional comma, every cell ends with a comma.
   const cells = `${row},`.matchAll(/("(?:[^"]|"")*"|[^,]*),/g);
   return [...cells].map(([, cell]) => readCell(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell));
 }
 
 /**
- * Returns the part of an imported file that was refused: its head, and the rows that begin at the given lines.
+ * Returns the part of an imported file that was refused: its header line, and the rows that begin at the given lines.
  * @param isCsv whether the file has a header line
  */
 export function refusedPart(file: string, lines: ReadonlySet<number>, isCsv: boolean): string {

@@ -20,7 +20,7 @@ export interface RefusedRow {
 /** The maximum number of errors that a page shows. */
 export const MOST_SHOWN = 1000;
 
-/** Loads the report about the refused rows, as a text. */
+/** Loads the report about the refused rows as text. */
 async function loadRefused({ import_id, account_code }: Import, signal?: AbortSignal): Promise<string> {
   const answer = await api.GET('/accounts/{account_code}/eligibility-imports/{import_id}/report', {
     params: { path: { account_code, import_id }, query: { outcome: 'REFUSED' } },

@@ -89,7 +89,7 @@ const COLUMNS: readonly Column<Import>[] = [
 ];
 
 function FileLink({ of }: { of: Import }) {
-  // Reading a report needs the scope.
+  // Reading a report requires the scope `read`.
   if (!useScopes().includes('read')) return importName(of);
   return (
     <Link to="/work/imports/$account/$id" params={{ account: of.account_code, id: of.import_id }}>
@@ -165,9 +165,7 @@ export function ImportsPage() {
   );
 }
 
-/**
- * Uploads an import file, first as a dry run. The dry run lists the rows that would be refused, and changes nothing.
- */
+/** Uploads an import file, first as a dry run. It lists the rows that would be refused, and changes no data. */
 function Upload() {
   const queries = useQueryClient();
   const file = useRef<HTMLInputElement>(null);

@@ -43,8 +43,8 @@ export class CreateApplicationBody {
 }
 
 /**
- * The changes to an application. An omitted member keeps its value. Null clears the other lists and `disabled`, and
- * resets `grants` to its default.
+ * The changes to an application. An omitted member keeps its value. Null resets `grants` to its default, and clears
+ * every other list and `disabled`.
  */
 export class UpdateApplicationBody {
   @Field(name, { notNull: true })

@@ -14,8 +14,8 @@ export class AssignmentFaults {
 
   /**
    * Adds a fault for each unknown account and subscription. Entries that already have a fault are skipped.
-   * @param held the subscriptions that the user or application has. They may have been deleted meanwhile, and what a
-   * GET returned can be sent again.
+   * @param held the subscriptions that the user or application has. They are accepted even if they were deleted in the
+   * meantime, so that the response to a GET can be sent back.
    */
   async addTo(
     faults: Faults,

@@ -44,7 +44,7 @@ const MARK_LENGTH = 8;
 /**
  * Maps operators of an identity provider to users.
  *
- * 1. A person is identified by issuer and subject alone. If a locally created user already has the person's name, that
+ * 1. A person is identified only by issuer and subject. If a locally created user already has the person's name, that
  *    user is a different person, and the name of the new user gets a suffix. Nobody can take over a user by choosing a
  *    name at the provider.
  * 2. Each sign-in sets the user's rights from the person's current groups. Sessions that have more rights end, and the

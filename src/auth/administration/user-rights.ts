@@ -32,7 +32,7 @@ const JOIN_ACCOUNTS = prepared(
   'user-join-accounts',
   `INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`,
 );
-// Passes the settings for operators' sign-in to the trigger that keeps the last operator able to sign in.
+// Passes the settings for operators' sign-in to the trigger that ensures that at least one operator can still sign in.
 const SAY_HOW_OPERATORS_SIGN_IN = prepared(
   'user-say-how-operators-sign-in',
   `SELECT set_config('sign_in.passwords', $1, true), set_config('sign_in.issuer', $2, true)`,
@@ -56,9 +56,10 @@ export interface ChangedUser extends LoggedIn {
 /**
  * Changes users; the web console, the command line and identity provider groups all use it.
  *
- * 1. A removed scope, account or subscription, a new password and `disabled` end the token families that they concern, by triggers.
+ * 1. Triggers end the affected token families when a scope, account or subscription is removed, the password is
+ *    changed, or the user is disabled.
  * 2. A trigger refuses a change after which nobody could sign in as an operator.
- * 3. With OPERATOR_PASSWORDS=off, all token families of an operator that began with a password end.
+ * 3. With OPERATOR_PASSWORDS=off, the token families that an operator obtained with a password end as well.
  */
 @Injectable()
 export class UserRights {

@@ -9,8 +9,8 @@ import type { Identity } from '../administration/operator-identities.js';
 import { groupsIn } from '../tokens/operator-rights.js';
 
 /**
- * The time after which the metadata of the identity provider is read again, because the provider's keys and addresses
- * may change.
+ * The time, in milliseconds, after which the metadata of the identity provider is read again, because the provider's
+ * keys and addresses may change.
  */
 const REMEMBERED_MS = 3600_000;
 const TIMEOUT_S = 10;
@@ -18,8 +18,8 @@ const TIMEOUT_S = 10;
 export const SIGN_IN_S = 600;
 const PURPOSE = 'operator sign-in';
 /**
- * The allowed form of the claim `sub`: 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub` would
- * identify every person who has none.
+ * The allowed form of the claim `sub`: 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub` would not
+ * distinguish one person from another.
  */
 const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
 

@@ -68,7 +68,7 @@ export interface SessionView {
  *
  * 1. A session is a token family of the console's own application. Its only access token is in the cookie, and the
  *    token's hash is in the table. A session therefore survives restarts, works in every process, and ends whenever
- *    tokens end: a new password, a disabled user, a lost scope.
+ *    tokens end: after a new password, a disabled user or a removed scope.
  * 2. A call with the cookie is accepted only with the header that our own pages add. The token is valid only in the
  *    cookie.
  * 3. Every call extends the session until {@link IDLE_S} from now, but never beyond the expiry of the token family.
@@ -106,7 +106,7 @@ export class Sessions {
     return present(found.caller, (await this.familyOf(found.token))!.expires_at);
   }
 
-  /** Starts a session for the user. Returns false if the user may not use the console, or was changed a moment ago. */
+  /** Starts a session for the user. Returns false if the user may not use the console, or has just been changed. */
   start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const before = this.cookies.read(request, COOKIE);

@@ -40,8 +40,8 @@ export class TokenRefusal {
   refused: number;
 
   /**
-   * The user name in the refused requests, or a pseudonym if no such user exists; null if the requests have several
-   * names.
+   * The user name in the refused requests, or a pseudonym if no such user exists; null if the requests contain
+   * different names.
    */
   @Column('text', { nullable: true })
   name: string | null;

@@ -18,8 +18,8 @@ export const THREADS = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MOST_WAITING = 128;
 const RETRY_AFTER_S = 2;
 /**
- * The maximum time in the queue. It is long enough for a busy machine, and shorter than the 30 s after which an idle
- * connection is closed.
+ * The maximum time in the queue, in milliseconds. It is long enough for a busy machine, and shorter than the 30 s after
+ * which an idle connection is closed.
  */
 const MOST_WAIT_MS = 20_000;
 /**
@@ -78,7 +78,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
   private readonly threads = Array.from({ length: THREADS }, newThread);
   private readonly idle = [...this.threads];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
-  /** The time at which the pause of each paused group ends, by `performance.now()`. */
+  /** The time at which the pause of each paused group ends, as measured by `performance.now()`. */
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**
@@ -101,7 +101,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
-  /** Hashes a new password. The hash waits in the queue under the operator who sets the password. */
+  /** Hashes a new password. In the queue, the hash counts for the operator who sets the password. */
   async hash(password: string): Promise<string> {
     const member = requestContext().caller?.username ?? '';
     return (await this.inTurn({ group: ADMINISTRATION, member }, { password, cost: COST })) as string;

@@ -21,7 +21,10 @@ export function isOperator(scopes: readonly Scope[]): boolean {
   return scopes.includes('admin') || scopes.includes('support');
 }
 
-/** Returns whether a user with these scopes may sign in to the console: an operator, or a partner to its own pages. */
+/**
+ * Returns whether a user with these scopes may sign in to the console: an operator, or a partner, which sees only its
+ * own pages.
+ */
 export function mayUseConsole(scopes: readonly Scope[]): boolean {
   return isOperator(scopes) || scopes.includes('partner');
 }

@@ -21,7 +21,7 @@ export interface TokenAnswer {
   access_token: string;
   token_type: 'Bearer';
   expires_in: number;
-  /** Left out when the application itself is the caller (RFC 6749 §4.4.3). */
+  /** The refresh token; omitted when the application itself is the caller (RFC 6749 §4.4.3). */
   refresh_token?: string;
   scope: string;
 }
@@ -29,14 +29,14 @@ export interface TokenAnswer {
 /**
  * Grants, revokes and introspects tokens, after the guard has read the form of the request.
  *
- * The checks of a grant, in the order of RFC 6749. A failed check ends the request with its error code:
+ * The checks of a grant have the order of RFC 6749. A failed check ends the request with its error code:
  *
  *   before this file    quota of the address · client authentication (§2.3) · form (§3.2, token.guard.ts)
  *   1. grant_type is sent                           invalid_request         §5.2
  *   2. the service knows it                         unsupported_grant_type  §5.2
  *   3. the client may use it                        unauthorized_client     §5.2
  *   4. the parameters of the grant are sent         invalid_request         §4.3.2, §6 (client_credentials: none)
- *   5. the grant holds: password or refresh token   invalid_grant           §4.3.3, §6, §10.4
+ *   5. the password or refresh token is valid       invalid_grant           §4.3.3, §6, §10.4
  *   6. the scope is within what may be granted      invalid_scope           §3.3, §6
  *
  * Nothing is written before the last check has passed, except that a refused password is counted (§4.3.2) and that a

@@ -31,7 +31,7 @@ const START_FAMILY = prepared(
 );
 
 // Starts a token family of which the application itself is the caller, with one access token. The application's row is
-// locked and compared again, so that no token begins with a right that was just taken away.
+// locked and compared again, so that no token is issued with a right that has just been removed.
 const START_OWN_FAMILY = prepared(
   'token-start-own-family',
   `WITH unchanged AS (

@@ -68,7 +68,7 @@ export class TokenModel {
   @ApiProperty({
     ...token,
     required: false,
-    description: 'A refresh token, which can be used once. The grant type client_credentials gives none.',
+    description: 'A refresh token, which can be used once. The grant type client_credentials returns none.',
   })
   refresh_token?: string;
 

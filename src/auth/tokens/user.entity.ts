@@ -33,7 +33,7 @@ export class UserAccount {
   @PrimaryColumn('text')
   username: string;
 
-  // The foreign key names the accounts table directly, because this module does not import the accounts module.
+  // The foreign key references the accounts table directly, because this module does not import the accounts module.
   @PrimaryColumn('text')
   account_code: string;
 }

@@ -78,7 +78,10 @@ const COUNT_WAITING = prepared(
   acrossAccounts.figures,
 );
 
-/** $1: current time; $2: the number of hours that a record may wait. A record waits from its creation on. */
+/**
+ * Counts, by account, the records that have waited too long for an approval. $1: current time; $2: the number of hours
+ * that a record may wait. A record waits from its creation on.
+ */
 const OVERDUE_APPROVALS = prepared(
   'operator-records-overdue-approvals',
   `SELECT account_code, count(*)::int AS count, min(created_datetime) AS oldest, max(created_datetime) AS newest
@@ -146,7 +149,10 @@ export class OperatorRecords {
     }));
   }
 
-  /** Returns the names of the records' special accommodations by account and code, separated by a blank. */
+  /**
+   * Returns the names of the records' special accommodations. The keys are the account and the code, separated by a
+   * blank.
+   */
   private async accommodationNames(records: readonly Eligibility[]): Promise<Map<string, string>> {
     const keys = records.flatMap(({ account_code, special_accommodations }) =>
       special_accommodations.map((accommodation_code) => ({ account_code, accommodation_code })),

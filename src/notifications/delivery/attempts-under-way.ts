@@ -3,8 +3,8 @@ import type { Logger } from '../../platform/observability/logger.js';
 import { BEGUN, type Claimed } from './delivery-statements.js';
 
 /**
- * The length of a pause of this process (as by SIGSTOP) after which waiting attempts are revoked: the process may have
- * missed the suspension of a partner.
+ * The length of a pause of this process, for example by SIGSTOP, after which waiting attempts are revoked, in
+ * milliseconds: the process may have missed the suspension of a partner.
  */
 const STOPPED_MS = 5_000;
 
@@ -42,8 +42,8 @@ export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, H
 }
 
 /**
- * Tracks the attempts of this process that wait for a connection or are being sent, and revokes those that may no
- * longer start.
+ * Tracks the attempts of this process that wait for a connection or are being sent, and revokes the attempts that may
+ * no longer start.
  */
 export class AttemptsUnderWay {
   private readonly items = new Set<Held>();
@@ -83,8 +83,8 @@ export class AttemptsUnderWay {
   }
 
   /**
-   * Revokes the waiting attempts for which `concerned` returns true, and marks the begun ones in the database. Returns
-   * the notifications of the revoked attempts, whose claims must be released.
+   * Revokes the waiting attempts for which `concerned` returns true, and marks the attempts that have begun in the
+   * database. Returns the notifications of the revoked attempts, whose claims must be released.
    */
   revoke(concerned: (item: Held) => boolean): Held[] {
     const items = [...this.items].filter(concerned);

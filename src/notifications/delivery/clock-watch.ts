@@ -6,13 +6,13 @@ import { LEASE_EXTRA_S } from './delivery-lease.js';
 import { RELEASE } from './delivery-statements.js';
 
 /**
- * The smallest change of the difference between the two clocks that counts as a jump. Gradual corrections by NTP (clock
- * slewing) stay below it.
+ * The smallest change, in milliseconds, of the difference between the two clocks that counts as a jump. Gradual
+ * corrections by NTP (clock slewing) stay below it.
  */
 const JUMP_MS = 5_000;
 /**
- * The additional time, after the partner's wait time, before a lease that ends implausibly late is released. By then,
- * the attempt under this lease has ended and been recorded.
+ * The additional time, in milliseconds, after the partner's wait time, before a lease that ends implausibly late is
+ * released. By then, the attempt under this lease has ended and been recorded.
  */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
@@ -21,7 +21,7 @@ const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) *
 
 /**
  * Finds leases that end later than a lease that is granted now could end. $1: the default wait time. A partner that
- * polls chooses the time of its lease.
+ * polls chooses the length of its leases.
  */
 const TOO_LONG = prepared(
   'clock-leases-too-long',
@@ -46,9 +46,9 @@ interface Lease {
  *
  * 1. A forward jump must not age notifications. The time after which they are given up is extended by the jump, until
  *    the clock has jumped back or that time has passed.
- * 2. After a backward jump, and at the start, leases are found that end too late. The process measures their remaining
- *    time on its own clock, and released when their attempts must have ended. Never release such a lease immediately:
- *    its worker may be sending.
+ * 2. After a backward jump, and at its start, the process finds leases that end too late. It measures their remaining
+ *    time on its own clock, and releases them when their attempts must have ended. Never release such a lease
+ *    immediately: its worker may be sending.
  */
 @Injectable()
 export class ClockWatch {
@@ -63,7 +63,9 @@ export class ClockWatch {
     private readonly logger: Logger,
   ) {}
 
-  /** The hours by which the clock has jumped forward within the period after which notifications are given up. */
+  /**
+   * The number of hours by which the clock has jumped forward during the period after which notifications are given up.
+   */
   get aheadH(): number {
     const since = performance.now() - this.config.retryGiveUpH * 3600_000;
     this.jumps = this.jumps.filter(({ at }) => at > since);

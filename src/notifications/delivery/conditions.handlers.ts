@@ -16,7 +16,7 @@ const RECENT = 20;
 /**
  * Attempts before the partner's health changed to UP do not count, because a sample that the partner accepted makes it
  * UP without an attempt. A failed request that was repeated within its attempt (RENEWED) does not count either: an
- * expired access token, or a kept connection that the partner had closed, is no failure of the partner.
+ * expired access token, or a kept connection that the partner had closed, is not a failure of the partner.
  */
 const SIGNS = prepared(
   'partners-signs',
@@ -74,7 +74,7 @@ function expiryOf(pem: string): Date {
 
 /**
  * Counts undelivered notifications by partner. $1: the number of hours until the exam. A pending notification counts
- * after a minute, because a new notification of a healthy partner is delivered within this time.
+ * after a minute, because a new notification to a healthy partner is delivered within this time.
  */
 const EXAMS_SOON = prepared(
   'partners-exams-soon',

@@ -46,8 +46,8 @@ export class Claims {
   }
 
   /**
-   * Returns whether enough standby databases have the claimed notifications, so that they may be sent. If not, releases
-   * the claims.
+   * Returns whether enough standby databases have received the claimed notifications, so that they may be sent. If not,
+   * releases the claims.
    */
   async areReplicated(rows: readonly Claimed[]): Promise<boolean> {
     const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));

@@ -5,14 +5,14 @@ import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { EVENT_NAMES } from './translation-statement.js';
 
-/** The time for which due notifications may wait for a worker before they count as overdue. */
+/** The time, in seconds, for which due notifications may wait for a worker before they count as overdue. */
 const PATIENCE_S = 60;
 const MOST_COUNTED = 100_000;
 
 /**
  * Finds overdue work: partners with due notifications that no worker has claimed, DOWN partners to which no probe is
  * sent, and events that were not translated into notifications. $1: the names of the events that this release can
- * translate. A slow partner with a long queue is no fault.
+ * translate. A slow partner with a long queue is not a fault.
  */
 const OVERDUE = prepared(
   'delivery-overdue',
@@ -77,14 +77,14 @@ export class DeliveryInvariant {
   ) {}
 
   /**
-   * Whether delivery is broken: events are not translated. Overdue notifications of a partner do not count as broken,
+   * Whether delivery is broken: events are not translated. Overdue notifications to a partner do not count as broken,
    * because a lock on one row can cause them. They appear in the metrics.
    */
   get isBroken(): boolean {
     return this.untranslatedS > PATIENCE_S;
   }
 
-  /** Returns the time since which due work has been left undone; null if none has. */
+  /** Returns the time since which due work has been left undone; null if all due work is done. */
   async stalledSince(): Promise<Date | null> {
     const { overdue_since, untranslated_s } = await this.figures();
     if (untranslated_s <= PATIENCE_S) return overdue_since;

@@ -4,8 +4,8 @@ import { MACHINE_TIME } from '../../platform/database/database.js';
 /** The time, in seconds, by which a lease lasts longer than the partner's wait time. */
 export const LEASE_EXTRA_S = 20;
 /**
- * The time after the claim within which an attempt may start. The rest of the lease's additional time is for recording
- * the outcome.
+ * The time after the claim, in milliseconds, within which an attempt may start. The rest of the lease's additional time
+ * is for recording the outcome.
  */
 export const MAY_START_MS = 12_000;
 

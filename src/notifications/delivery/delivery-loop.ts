@@ -29,7 +29,7 @@ type Queue = PartnerQueue<Held>;
  *
  * 1. `wake(ids)` reports that notifications of these partners may be due: they were just created, or a sweep found
  *    them. A new notification for a ready partner arrives already claimed, by `take`.
- * 2. One claim at a time serves all partners that need more, while attempts of earlier claims run.
+ * 2. One claim at a time serves all partners that need more notifications, while attempts of earlier claims run.
  * 3. Partners start attempts in turn (partner-queues.ts). Items that waited too long in the queue are released unsent.
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue
  *    immediately. The rest of the queue is released after that outcome is recorded, never before.
@@ -39,10 +39,10 @@ type Queue = PartnerQueue<Held>;
  * 7. After a change of a subscription, attempts that have not started are released, including those of a running claim.
  *    Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can start any
  *    more (attempts-under-way.ts).
- * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Until then nothing is claimed.
+ * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Nothing is claimed until then.
  * 9. `drain()` stops claiming, releases attempts that have not started, and waits for started ones.
  *
- * The database is the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease expires.
+ * The database is authoritative (delivery-statements.ts): after a loss here, leases expire, and rows are claimed again.
  */
 @Injectable()
 export class DeliveryLoop {
@@ -208,7 +208,7 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** Queues the claimed notifications by partner; `capacities` has the number that was requested for each. */
+  /** Queues the claimed notifications by partner; `capacities` has the number that was requested for each partner. */
   private async fill(rows: Claimed[], capacities: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);

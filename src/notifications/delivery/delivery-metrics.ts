@@ -6,8 +6,8 @@ import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /**
- * The bucket limits of the response-time histogram, in seconds, from the response time of a nearby partner to that of a
- * partner that uses its whole time limit.
+ * The bucket limits of the response-time histogram, in seconds, from the response time of a nearby partner to the
+ * response time of a partner that uses its whole time limit.
  */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 

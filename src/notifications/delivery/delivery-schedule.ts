@@ -30,7 +30,7 @@ const SWEEP_MS = 1_000;
 const PULSE_MS = 250;
 const CHECK_MS = 10_000;
 const RETENTION_MS = 10 * 60_000;
-/** The time without a successful sweep after which the loop counts as stalled. */
+/** The time without a successful sweep, in milliseconds, after which the loop counts as stalled. */
 const STALLED_MS = 30_000;
 
 /**

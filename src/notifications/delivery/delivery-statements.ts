@@ -1,5 +1,5 @@
 /**
- * Statements of delivery.
+ * The SQL statements of delivery.
  *
  * 1. A row of `deliveries` is a notification that has to be sent. It is created with the notification (translation.ts),
  *    or when an operator resends one. It is deleted in the statement that records the outcome of the last attempt.
@@ -9,22 +9,23 @@
  * 3. An attempt may start only in the first part of the lease (`MAY_START_MS`) and is limited by the wait time. It has
  *    therefore ended and been recorded before the lease expires.
  * 4. Every later write checks the token. A worker that was paused until its lease expired writes nothing.
- * 5. After a kill the leases expire at most wait time + 20 s later, and any worker claims the rows again.
+ * 5. When a process was killed, its leases expire at most wait time + 20 s later, and any worker claims the rows again.
  * 6. Only one row of a booking is leased at a time, and only its first remaining row can be claimed, for first
  *    attempts, probes and retries alike. A later event waits until the earlier one is delivered or waits for an
  *    operator. An operator's resend has priority; it waits only for a running attempt of its booking and for earlier
  *    resends of an operator.
- * 7. A claim sees the database as it was when the claim began. It therefore takes no row that was changed since. An
- *    operator's resend, a retry or a repaired event may precede existing rows. Such a row is claimed only when the
- *    claim can lock those other rows unchanged. The claim then updates them, so that no earlier claim can take them.
+ * 7. A claim sees the database as it was when the claim began. It therefore does not claim a row that was changed since
+ *    then. An operator's resend, a retry or a repaired event may precede existing rows. Such a row is claimed only when
+ *    the claim can lock those other rows unchanged. The claim then updates them, so that no earlier claim can take
+ *    them.
  * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks these rows
- *    is ordered before or after the claim. A suspension therefore sees a lease for everything that could still start.
- *    It waits until each of these leases is released, or its attempt has ended or is marked as begun.
+ *    is ordered before or after the claim. A suspension therefore sees a lease for every attempt that could still
+ *    start. It waits until each of these leases is released, or its attempt has ended or is marked as begun.
  * 9. While a partner is DOWN, its rows are claimed only by `CLAIM_PROBES` and by a manual resend. There is one probe at
- *    a time for all processes (`next_probe_at` moves in the same statement). Recording a probe moves `next_probe_at`
+ *    a time for all processes (the same statement changes `next_probe_at`). Recording a probe changes `next_probe_at`
  *    again only if no other probe was claimed (`probe_token`).
  * 10. The rows of a partner that polls are claimed only by its polls (poll-statements.ts). For all other claims, the
- *    database keeps such a partner paused (migration poll-delivery).
+ *     database keeps such a partner paused (migration poll-delivery).
  *
  * Never write to a row of `deliveries` without its token, unless its lease has expired or was never granted.
  */
@@ -36,8 +37,8 @@ import type { Trigger } from './delivery.entity.js';
 import { PACED_S } from './partner-queue.js';
 
 /**
- * The SQL condition that an operator resends a single notification. Such a resend has priority over other deliveries,
- * but the resends of bulk jobs have none.
+ * The SQL condition that an operator resends a single notification. Such a resend has priority over other deliveries;
+ * resends by bulk jobs have no priority.
  */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
 
@@ -64,7 +65,10 @@ export const FROM_THE_OLDEST = expectingFew('d.notification_position');
  * The columns of a locked delivery `d`. Other parts of the statement see the row in its state at the statement's start.
  */
 export const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
-/** The columns of the delivery's subscription `s`, so that no second join with the subscriptions is needed. */
+/**
+ * The columns of the delivery's subscription `s`. The statement returns them, so that no second join with the
+ * subscriptions is needed.
+ */
 const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
 /**
@@ -107,7 +111,7 @@ export interface Claimed {
   subscription_id: string;
   lease_token: number;
   trigger: Trigger;
-  /** The bulk job that sends the notification; null if none does. */
+  /** The bulk job that sends the notification; null if no job does. */
   job_id: string | null;
   id: string;
   body: string;
@@ -170,7 +174,7 @@ export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
 /**
  * Claims probes: of each partner whose probe is due, the first event or, without events, an item of a bulk job. $1: the
  * default wait time; $2: the maximum number; $3: the fencing token. After three consecutive failures of an event, an
- * event of another booking is probed instead: if the partner accepts that one, the first event itself is at fault
+ * event of another booking is probed instead: if the partner accepts that event, the first event itself is at fault
  * (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(

@@ -1,15 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
-/** The number of changes from which they are added up. A request for digests reads all of them. */
+/**
+ * The number of changes from which they are added to the buckets. Until then, each request for digests reads these
+ * changes.
+ */
 const MANY = 500;
 const BATCH = 10_000;
 const BACKFILL_BATCH = 1_000;
 const ROUND_MS = 1_000;
 
 /**
- * Adds changes to the buckets. Only one process at a time runs it. A row that is read and deleted here was committed, so
- * that each change is added once.
+ * Adds changes to the buckets. Only one process at a time runs the statement. It reads and deletes only committed rows,
+ * so each change is added once.
  */
 const FOLD = prepared(
   'digest-fold',
@@ -34,8 +37,8 @@ const REMOVE_EMPTY = prepared(
 
 /**
  * Adds the digests of notifications that were delivered before the upgrade to this release, from the newest to the
- * oldest. The rows are locked, so that none is deleted before its digest is visible to the trigger of the deletion. The
- * key of the digests adds each notification once, whatever the trigger of its attempts does meanwhile.
+ * oldest. The rows are locked, so that none is deleted before the trigger of the deletion sees its digest. The key of
+ * the digests ensures that each notification is added once, even if a trigger adds it at the same time.
  */
 const BACKFILL = prepared(
   'digest-backfill',
@@ -74,7 +77,7 @@ export class DigestUpkeep {
     await this.database.execute(FOLD);
   }
 
-  /** Deletes what deleted notifications have left. */
+  /** Deletes the digests that deleted notifications have left behind. */
   async removeEmpty(): Promise<void> {
     await this.database.execute(REMOVE_EMPTY);
   }

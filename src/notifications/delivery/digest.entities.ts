@@ -16,7 +16,10 @@ export class DeliveredDigest {
   digest: string;
 }
 
-/** The number of a partner's delivered notifications that were generated within five minutes, and their joint digest. */
+/**
+ * The number of a partner's delivered notifications that were generated within the same five minutes, and their
+ * combined digest.
+ */
 @Entity('digest_buckets')
 export class DigestBucket {
   @PrimaryColumn('uuid')

@@ -1,6 +1,6 @@
 import type { ExamIn } from '../notifications.queries.js';
 
-/** The hours from now between which exams of a bucket start: from the first, before the second. Null: no limit. */
+/** The range of hours from now in which the exams of a bucket start; the end is excluded. Null means no limit. */
 const HOURS: Record<ExamIn, readonly [from: number | null, to: number | null]> = {
   past: [null, 0],
   '2h': [0, 2],

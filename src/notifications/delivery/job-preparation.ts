@@ -14,7 +14,7 @@ const QUERY_CANCELED = '57014';
  */
 const SUBJECT = (kind: JobKind, { ids }: NotificationConditions, since: string): string => {
   if (kind !== 'REPLAY') return `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
-  // A partner that names notifications by their ids misses them, whether they were delivered or failed.
+  // A partner that requests notifications by their ids misses them, whether they were delivered or failed.
   return ids == null
     ? `n.delivered_datetime <= ${since}`
     : `(n.state = 'DELIVERED' AND n.delivered_datetime <= ${since} OR n.retry = 'MANUAL' AND n.queued_datetime <= ${since})`;
@@ -58,9 +58,10 @@ export class JobPreparation {
   constructor(private readonly database: Database) {}
 
   /**
-   * Collects the next batch of a job's items, in the order of their creation. A batch that is not full is the last one,
-   * and freezes the list. The statements are not prepared, because the best plan depends on the filter: indexes find
-   * matches in the error queue, but a partner's delivered notifications cover years and are scanned batch by batch.
+   * Collects the next batch of a job's items, in the order of their creation. A batch that is not full is the last
+   * batch; the list is then final. The statements are not prepared, because the best plan depends on the filter:
+   * indexes find matches in the error queue, but a partner's delivered notifications cover years and are scanned batch
+   * by batch.
    */
   async prepare({ id, kind, filter: stored, prepared_to }: Job): Promise<boolean> {
     const values: unknown[] = [id, prepared_to];

@@ -26,8 +26,8 @@ const ACTIVE = prepared(
 
 const OWN_ROUTES = /^[^?]*\/admin\/jobs/i;
 /**
- * The maximum pause of the job runner after a step of a job. The pause is proportional to the step's duration, but
- * limited, because a step may mostly wait for a partner.
+ * The maximum pause of the job runner after a step of a job, in milliseconds. The pause is proportional to the step's
+ * duration, but limited, because a step may mostly wait for a partner.
  */
 const MOST_REST_MS = 500;
 
@@ -41,8 +41,8 @@ const MOST_REST_MS = 500;
  * 3. A step hands the oldest items of each part to the delivery loop: each item gets a row in `deliveries` with
  *    `job_id`. The notification itself stays unchanged.
  * 4. Just before an attempt the loop asks for permission (job-gate.ts); only then the item is SENT and counts as sent.
- *    A refused item, because of an operator or the partner, loses its row in `deliveries` and is WAITING again. An item
- *    that is released before its request is sent is also WAITING, and keeps that row.
+ *    If an operator or the partner prevents the attempt, the item loses its row in `deliveries` and is WAITING again.
+ *    An item that is released before its request is sent is also WAITING, and keeps that row.
  * 5. The statement that records an attempt's outcome also records the item's outcome. It pauses the part after a
  *    failure of the partner (delivery-statements.ts).
  * 6. A job that resolves skips 2 to 5: a step settles a batch of items.
@@ -51,7 +51,7 @@ const MOST_REST_MS = 500;
  *    duration of the step and of the attempts that followed.
  *
  * Everything is in the database, so a job continues after a restart. Never count an attempt as sent before it starts,
- * and never change a notification before its attempt is recorded: an abort could not leave it unchanged.
+ * and never change a notification before its attempt is recorded: otherwise, an abort could not leave it unchanged.
  */
 @Injectable()
 export class JobRunner implements OnApplicationBootstrap {
@@ -62,7 +62,7 @@ export class JobRunner implements OnApplicationBootstrap {
   private worked = false;
   /**
    * For each job that resolves notifications, the position up to which its notifications are resolved. Notifications
-   * with a running attempt were skipped, so that the search for them starts again at the beginning.
+   * with a running attempt are skipped, so the search later starts again at the beginning.
    */
   private readonly resolvedTo = new Map<string, number>();
   private readonly otherCalls = new OtherCalls(OWN_ROUTES);

@@ -1,6 +1,6 @@
 /**
- * The steps of a bulk job. Each step is one statement that locks the job's row. Only one process at a time therefore
- * runs a step, and none runs after an operator's action on the job was answered.
+ * The steps of a bulk job. Each step is one statement that locks the job's row. Therefore, only one process at a time
+ * runs a step, and no step runs after an operator's action on the job was answered.
  */
 import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
@@ -17,9 +17,9 @@ const RESOLVE_BATCH = 500;
 /**
  * SQL: the waiting items of job $1 in the order of the index, for one partner or after a position.
  *
- * Two bounds replace an equality: the planner's statistics only know older jobs, so that it would expect hardly any
- * items and sort up to a million. CASE hides the outcome for the same reason. From a small batch, an item is looked up
- * by a job column: with $1, each item of the job would be compared with the whole batch.
+ * Two bounds replace an equality: the planner's statistics only cover older jobs, so it would expect hardly any items
+ * and sort up to a million. CASE hides the outcome for the same reason. A small batch is joined by its job column
+ * instead of $1: with $1, PostgreSQL would compare each item of the job with the whole batch.
  */
 const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
   AND (job_id, subscription_id, notification_position) > ($1, ${subscription}, 0)
@@ -33,9 +33,9 @@ const JOB = `job AS MATERIALIZED (
   SELECT id, kind, reason FROM jobs WHERE id = $1 AND state = 'RUNNING' FOR UPDATE SKIP LOCKED)`;
 
 /**
- * Selects the oldest items of the partners that may get more. Items of partners that are DOWN, SUSPENDED or unverified
- * wait; those of a deleted partner are selected to be skipped. A DOWN partner without any other notification gets one
- * item as its next probe, because its recovery would otherwise never be noticed.
+ * Selects the oldest items for the partners that may get more items. Items of partners that are DOWN, SUSPENDED or
+ * unverified wait; items of a deleted partner are selected so that they can be skipped. A DOWN partner without any
+ * other notification gets one item as its next probe, because its recovery would otherwise never be noticed.
  */
 const DUE = `part AS MATERIALIZED (
     SELECT p.job_id, p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
@@ -58,7 +58,7 @@ const DUE = `part AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
 
-/** SQL: skips the items whose notification is in none of these states any more, or deleted. */
+/** SQL: skips the items whose notification was deleted, or is no longer in any of these states. */
 const SKIP = (...states: string[]) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position
@@ -252,15 +252,15 @@ export const WITHDRAW = prepared(
   acrossAccounts.workers,
 );
 
-/** Resumes the parts of job $1, each with a single notification first: the cause of the pause may still exist. */
+/** Resumes the parts of job $1. Each part first sends one notification, as the cause of the pause may still exist. */
 export const TRY_AGAIN = prepared(
   'job-try-again',
   `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,
 );
 
 /**
- * Marks the notifications of bulk jobs that this process is about to send as sent. $1: jobs; $2: subscriptions; $3:
- * positions; $4: tokens. Returns those that may be sent, and takes the others out of `deliveries`.
+ * Marks as sent the notifications of bulk jobs that this process is about to send. $1: jobs; $2: subscriptions; $3:
+ * positions; $4: tokens. Returns the notifications that may be sent, and takes all others out of `deliveries`.
  */
 export const BEGIN_ITEMS = prepared(
   'job-begin-items',

@@ -19,8 +19,8 @@ export interface Outcome {
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
   /**
-   * Set if the partner sent a "busy" response: the seconds for which nothing is sent to it, and the number of
-   * successful responses that this process got from it in the last second.
+   * Set if the partner sent a "busy" response: the seconds for which nothing is sent to the partner, and the number of
+   * successful responses from the partner to this process in the last second.
    */
   readonly busy: { readonly waitS: number; readonly good: number } | null;
   /** Whether other attempts were waiting for the partner's next send time when this attempt ended. */
@@ -31,7 +31,7 @@ const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
 /**
  * The limits of a batch of outcomes: the maximum time, in milliseconds, that a delivery waits until it is recorded, and
- * the maximum number of others for which it waits.
+ * the number of deliveries at which the batch no longer waits.
  */
 const GATHER_MS = 20;
 const GATHER_MOST = 256;
@@ -42,8 +42,8 @@ const GATHER_MOST = 256;
  * them. While the database is unavailable, all outcomes are kept in memory and written again later; the fencing token
  * decides whether they are still accepted.
  *
- * A batch that waits too long for a lock (of one partner's rows, say) is split by partner, and the parts are written
- * separately. Only later outcomes of a partner whose part is still being written wait for it.
+ * A batch that waits too long for a lock (for example, of one partner's rows) is split by partner, and the parts are
+ * written separately. Only later outcomes of a partner whose part is still being written wait for it.
  */
 export class OutcomeWriter {
   private delivered: Outcome[] = [];
@@ -171,7 +171,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** Gives the outcomes of each partner to a separate writer, until that writer has none left. */
+  /** Gives the outcomes of each partner to a separate writer, until that writer has written all of its outcomes. */
   private setApart(outcomes: Outcome[]): void {
     this.logger.warn(
       { outcomes: outcomes.length },

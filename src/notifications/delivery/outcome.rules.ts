@@ -31,8 +31,8 @@ export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string
 }
 
 /**
- * Returns whether the failure means that the partner is busy, so that neither the event is at fault nor the partner is
- * down. A token endpoint that sends `Retry-After` counts as busy, too.
+ * Returns whether the failure means that the partner is busy, which means that the event is not at fault and the
+ * partner is not down. A token endpoint that sends `Retry-After` counts as busy, too.
  */
 export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]): boolean {
   if (outcome.failure === 'auth') {
@@ -43,14 +43,14 @@ export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]):
 }
 
 /**
- * Returns whether the partner caused the failure rather than the event, so that the next event would fail in the same
- * way.
+ * Returns whether the partner caused the failure rather than the event, which means that the next event would fail in
+ * the same way.
  */
 export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
   return failure !== null && failure !== 'client_error';
 }
 
-/** The reasons of failed token requests to a token endpoint that did not answer in time or was unreachable. */
+/** Matches the reasons of failed token requests to a token endpoint that did not answer in time or was unreachable. */
 const TOKEN_OVERDUE = /^token_(late|answer_late|(timeout|connect|dns)_)/;
 
 /**

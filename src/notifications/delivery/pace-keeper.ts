@@ -7,9 +7,12 @@ import { RESERVE, type Reserved } from './pace-statements.js';
 const ASK_AGAIN_MS = 250;
 /** The tolerance, in milliseconds, for timers that fire slightly early. */
 const EARLY_MS = 1;
-/** The age, in milliseconds, at which a send time can still be used. It is less than the age at which one expires. */
+/**
+ * The age, in milliseconds, at which a send time can still be used. It is less than the age at which a send time
+ * expires.
+ */
 const USABLE_MS = 100;
-/** The longest time, in milliseconds, after which the database is asked again for send times. */
+/** The maximum interval, in milliseconds, between requests to the database for send times. */
 const LONGEST_MS = 15_000;
 
 /**

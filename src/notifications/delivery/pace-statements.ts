@@ -1,9 +1,9 @@
 /**
- * Statements for the pace of a partner, which the database stores for all processes.
+ * The SQL statements for the pace of a partner, which the database stores for all processes.
  *
  * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
- *    claimed or reserved. The successful responses of the last second tell the partner's throughput, the ceiling. The
- *    pace becomes half of it.
+ *    claimed or reserved. The number of successful responses in the last second is the partner's throughput, called the
+ *    ceiling. The pace becomes half of the ceiling.
  * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
  *    its send times (`RESERVE`); `paced_to` is the end of all reservations.
  * 3. Successful responses raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially
@@ -13,7 +13,7 @@
  *    only a few of a slow partner's responses are "busy".
  *
  * Never compare a stored time with the current time without the time at which it was stored: the clock may have been
- * set since.
+ * changed since then.
  */
 import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
@@ -29,8 +29,8 @@ const SAFE = 0.97;
 /** The factor by which a pace that proved too high is reduced. */
 const REDUCED = 0.95;
 /**
- * The pace below which one answer more or less changes the throughput of a second much, and the smallest fraction of it
- * that may be left.
+ * The pace below which a single response changes the measured throughput considerably, and the smallest fraction of
+ * such a pace that one reduction may leave.
  */
 const SLOW = 2;
 const SLOW_REDUCED = 0.75;
@@ -50,7 +50,7 @@ const PATIENCE_S = 7.5;
 const DOUBLINGS = 1;
 /**
  * The number of doublings of that period for the first ceiling. That ceiling is a guess, because other processes have
- * yet to record their responses.
+ * not yet recorded their responses.
  */
 const GUESSED = -2;
 /**
@@ -71,7 +71,8 @@ export const MAY_BE_ASKED = isOver('s.paused_from', 's.paused_until');
 export const PACE = 'least(s.pace, s.max_per_second)';
 
 /**
- * The SQL expression for the end of the send times that are reserved for a subscription `s`, at least the current time.
+ * The SQL expression for the end of the send times that are reserved for a subscription `s`, but at least the current
+ * time.
  */
 const GIVEN_OUT_TO = `CASE WHEN s.paced_to > statement_timestamp() AND s.paced_to < statement_timestamp() + make_interval(secs => ${SKEW_S} + 2 / ${PACE})
     THEN s.paced_to ELSE statement_timestamp() END`;
@@ -96,7 +97,7 @@ export const GROWN = (answers: string): string => {
  * The SQL expression for the new ceiling of a busy subscription `s`: the successful responses of the last second,
  * because the partner then accepted as much as it could. A pace above the ceiling was a trial, and a failed trial does
  * not lower the ceiling. A pace below it proved too high.
- * @param good SQL for the successful responses that the writing process got in the last second
+ * @param good SQL for the successful responses that the writing process received in the last second
  */
 export const CEILING = (good: string): string => {
   const since = (seconds: string) => `greatest(${good}, (SELECT count(*) FROM notification_attempts a
@@ -126,7 +127,7 @@ export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
 export interface Reserved {
   /** The allowed requests to the partner per second; null means no limit. */
   pace: number | null;
-  /** The number of reserved send times; 0 if none can be reserved now. */
+  /** The number of reserved send times; 0 if no time can be reserved now. */
   requests: number;
   /** The time of the first reserved request, or of the next reservation. */
   from_ms: number;
@@ -135,9 +136,9 @@ export interface Reserved {
 }
 
 /**
- * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored one
- * is about right: at a slow pace, one answer more proves nothing. Only now have all processes recorded the responses that
- * they got before the pause.
+ * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored
+ * ceiling is about right, because at a slow pace one more response proves nothing. Only now have all processes recorded
+ * the responses that they received before the pause.
  */
 const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_second, counted.a_second - 1.5) THEN counted.a_second END FROM (
     SELECT count(*) / greatest(1, 0.5 / s.pace) AS a_second FROM notification_attempts a

@@ -1,4 +1,7 @@
-/** The age at which an unused send time expires. If unused send times were kept, a burst of requests could follow. */
+/**
+ * The age, in milliseconds, at which an unused send time expires. If unused send times were kept, a burst of requests
+ * could follow.
+ */
 const LOST_MS = 300;
 const BUCKET_MS = 100;
 const BUCKETS = 10;
@@ -45,7 +48,7 @@ export class PartnerPace {
     this.rate = rate;
   }
 
-  /** Replaces the reserved send times by `requests` new ones, from the time `from` on, at `rate` per second. */
+  /** Replaces the reserved send times by `requests` new times, from the time `from` on, at `rate` per second. */
   allow(from: number, requests: number, rate: number): void {
     this.bound(rate);
     this.moments = Array.from({ length: requests }, (_, index) => from + (index * 1000) / rate);

@@ -13,8 +13,8 @@ export const PACED_S = 4;
  */
 const FIRST_GROWTH = 0.5;
 /**
- * A partner counts as hanging if an attempt has had no response for this time and for this multiple of its typical
- * response time.
+ * A partner counts as hanging if an attempt has had no response for this time, in milliseconds, and for this multiple
+ * of its typical response time.
  */
 const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;
@@ -115,7 +115,7 @@ export class PartnerQueue<Item> {
     return this.waiting + this.inFlight === 0 && this.current !== 'CLAIMING' && this.current !== 'HALTED';
   }
 
-  /** Notes that there may be notifications to claim for the partner. */
+  /** Records that there may be notifications to claim for the partner. */
   wake(): void {
     if (this.current !== 'HALTED') this.become('ASKING');
   }
@@ -124,7 +124,7 @@ export class PartnerQueue<Item> {
     this.become('CLAIMING');
   }
 
-  /** Notes that the subscription was changed, or that its new address was verified. */
+  /** Records that the subscription was changed, or that its new address was verified. */
   changed(isNewAddress: boolean): void {
     this.staleBefore = performance.now();
     if (isNewAddress) this.movedAt = this.staleBefore;

@@ -6,14 +6,14 @@ const GUARANTEED = 2;
 /**
  * Shares the concurrent attempts (slots) of a worker fairly among partners.
  *
- * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempt.
+ * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempts.
  * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
  *    does not answer in time immediately counts as hanging, until its next answer.
- * 3. Running attempts of hanging partners use none of the others' slots. When many partners begin to hang at once, the
- *    others wait only until that is noticed (partner-queue.ts). With the default of 64 slots and a wait time of 10 s,
- *    at most 640 attempts can hang at once.
- * 4. Partners that this worker has not tried yet get half of the slots, so that hanging newcomers leave slots for
- *    others. The latest newcomer is tried first.
+ * 3. Running attempts of hanging partners do not use the slots of other partners. When many partners begin to hang at
+ *    once, other partners wait only until the worker notices it (partner-queue.ts). With the default of 64 slots and a
+ *    wait time of 10 s, at most 640 attempts can hang at once.
+ * 4. Partners that this worker has not tried yet get half of the slots, so that hanging newcomers leave slots for other
+ *    partners. The latest newcomer is tried first.
  */
 export class PartnerQueues<Item> {
   private readonly queues = new Map<string, PartnerQueue<Item>>();
@@ -50,7 +50,7 @@ export class PartnerQueues<Item> {
     return this.taken + this.held.HANGS;
   }
 
-  /** The number of slots in use. Attempts to hanging partners use none. */
+  /** The number of slots in use. Attempts to hanging partners use no slots. */
   private get taken(): number {
     return this.held.ANSWERS + this.held.UNTRIED;
   }
@@ -98,7 +98,7 @@ export class PartnerQueues<Item> {
 
   /**
    * Records the end of an attempt.
-   * @param answered whether the partner answered; null if the attempt shows neither
+   * @param answered whether the partner answered; null if the attempt does not show whether the partner answers
    */
   ended(queue: PartnerQueue<Item>, attempt: Attempt, answered: boolean | null, now: number): void {
     queue.ended(attempt);
@@ -110,8 +110,8 @@ export class PartnerQueues<Item> {
   }
 
   /**
-   * Returns the number of probes to DOWN partners that may be sent now. A probe may stay without a response as well, so
-   * that all probes together get only a quarter of the slots.
+   * Returns the number of probes to DOWN partners that may be sent now. A probe may also get no response, so all probes
+   * together get only a quarter of the slots.
    */
   probeCapacity(probing: number): number {
     return Math.min(this.quarter - probing, this.slots - this.taken);
@@ -155,7 +155,7 @@ export class PartnerQueues<Item> {
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;
-    // The queue whose turn it was moves behind the other queues that are ready.
+    // The queue that was just served moves behind the other queues that are ready.
     ready.delete(next);
     ready.add(next);
     return next;

@@ -19,7 +19,7 @@ export class PollOffer {
   @Column('text')
   trigger: Trigger;
 
-  /** The bulk job that sends the notification; null if none does. */
+  /** The bulk job that sends the notification; null if no job does. */
   @Column('uuid', { nullable: true })
   job_id: string | null;
 

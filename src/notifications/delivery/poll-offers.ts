@@ -23,25 +23,25 @@ import {
 import { RECORD_DELIVERED, RECORD_FAILED } from './record-statements.js';
 import { ReplicationGate } from './replication-gate.js';
 
-/** The reason of an attempt whose lease lapsed before the partner acknowledged or refused its notification. */
+/** The failure reason of an attempt whose lease lapsed before the partner acknowledged or refused the notification. */
 const LEASE_LAPSED = 'LEASE_LAPSED';
 
 export const REFUSAL_REASONS = [NO_MATCHING_RECORD, 'OTHER'] as const;
 
-/** A notification that a partner refuses, as it would answer 400 to a PUT. */
+/** A notification that a partner refuses, with the same effect as a status 400 in the response to a PUT. */
 export interface Refusal {
   readonly id: string;
   readonly reason: (typeof REFUSAL_REASONS)[number];
   readonly detail: string | null;
 }
 
-/** The notifications that a poll has leased. `more` tells whether further ones could be leased. */
+/** The notifications that a poll has leased. `more` says whether more notifications could be leased. */
 export interface Offer {
   readonly rows: readonly Offered[];
   readonly more: boolean;
 }
 
-/** The outcome of an attempt that failed, in the words of {@link RECORD_FAILED}. */
+/** The outcome of an attempt that failed, in the form that {@link RECORD_FAILED} expects. */
 interface Failure {
   readonly retry: Retry;
   readonly failure: 'client_error' | 'timeout';
@@ -50,7 +50,7 @@ interface Failure {
   readonly excerpt: string | null;
 }
 
-/** Leases notifications to partners that poll, and records what became of them; see poll-statements.ts. */
+/** Leases notifications to partners that poll, and records the outcomes; see poll-statements.ts. */
 @Injectable()
 export class PollOffers {
   private readonly gate: JobGate;
@@ -90,7 +90,7 @@ export class PollOffers {
     return items.filter((_, index) => !mayBegin[index]);
   }
 
-  /** Returns the leases of a poll whose client has disconnected. They leave no attempt. */
+  /** Releases the leases of a poll whose client has disconnected. No attempt is recorded for them. */
   async withdraw(rows: readonly Offered[]): Promise<void> {
     if (rows.length === 0) return;
     const tokens = rows.map((row) => row.lease_token);
@@ -126,7 +126,7 @@ export class PollOffers {
         settled.filter((one) => refusalOf.has(one.notification_id)),
         (one) => refusalFailure(refusalOf.get(one.notification_id)!),
       );
-      // The next events of the bookings can now be polled or, if the subscription was changed meanwhile, sent.
+      // The next events of the bookings can now be polled or, if the subscription now pushes, sent.
       this.signals.due([...new Set([...freed, ...freedToo])]);
       return settled;
     });
@@ -157,7 +157,7 @@ export class PollOffers {
     }
   }
 
-  /** Returns those of the subscriptions for which a waiting poll may get a notification. */
+  /** Returns the given subscriptions for which a waiting poll may get a notification. */
   async offerable(subscriptionIds: readonly string[]): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(FIND_OFFERABLE, [subscriptionIds]);
     return rows.map(({ id }) => id);
@@ -182,7 +182,7 @@ export class PollOffers {
           failure,
           http_status: httpStatus,
           reason,
-          // A lapsed lease says nothing about the partner's address, and leaves an item in its bulk job.
+          // A lapsed lease says nothing about the partner's address, and the item stays in its bulk job.
           probe: false,
           partner_level: false,
           busy: retry === 'AUTO',

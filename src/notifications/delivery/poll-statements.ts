@@ -1,12 +1,14 @@
 /**
- * Statements of poll delivery. A poll claims the same rows of `deliveries` as a worker, by the same rules
- * (delivery-statements.ts), and the partner's next call takes the place of its answer.
+ * The SQL statements of poll delivery. A poll claims the same rows of `deliveries` as a worker, by the same rules
+ * (delivery-statements.ts), and the partner's next request replaces the response to a push.
  *
  * 1. A poll leases rows for the time that the partner has asked for, and writes a row of `poll_offers` for each. The
- *    lease is marked as begun, because the partner has the notification: a change of the subscription does not wait.
+ *    lease is marked as begun, because the partner has the notification. A change of the subscription therefore does
+ *    not wait for it.
  * 2. An acknowledgement or a refusal removes the offer and records the outcome of the attempt, in one transaction. It
  *    counts only for the caller that has polled, and only while both rows have the same, valid lease.
- * 3. A lapsed offer is removed in the same way. Its attempt failed as `timeout`, and the notification is offered again.
+ * 3. A lapsed offer is removed in the same way. Its attempt counts as failed with `timeout`, and the notification is
+ *    offered again.
  *
  * Never change a row of `deliveries` here without its token.
  */
@@ -21,7 +23,7 @@ const LAPSED_BATCH = 500;
 /** The SQL condition that the partner of a subscription `s` may poll its notifications. */
 const POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL`;
 
-/** A notification that a poll has claimed. `more` tells whether further notifications could be claimed. */
+/** A notification that a poll has claimed. `more` says whether more notifications could be claimed. */
 export interface Offered {
   position: number;
   subscription_id: string;
@@ -69,7 +71,7 @@ export const OFFER = prepared(
   acrossAccounts.workers,
 );
 
-/** An offer that was removed, with the facts of its attempt. */
+/** An offer that was removed, with the data for recording its attempt. */
 export interface Ended {
   notification_id: string;
   subscription_id: string;
@@ -85,8 +87,8 @@ const ENDED = `o.notification_id, o.subscription_id, o.notification_position AS 
   o.offered_datetime AS at`;
 
 /**
- * Removes the offers that a caller settles. $1: notifications; $2: the caller; $3: the caller's subscriptions. The row in
- * `deliveries` is locked first, so that it cannot be claimed again meanwhile.
+ * Removes the offers that a caller settles. $1: notifications; $2: the caller; $3: the caller's subscriptions. The row
+ * in `deliveries` is locked first, so that no other worker or poll can claim it at the same time.
  */
 export const SETTLE_OFFERS = prepared(
   'poll-settle',
@@ -106,14 +108,14 @@ export const SETTLE_OFFERS = prepared(
 
 const LAPSED = `o.leased_until < ${MACHINE_TIME} AND ($1::uuid[] IS NULL OR o.subscription_id = ANY ($1))`;
 
-/** Finds a lapsed offer of the subscriptions in $1, or of any if $1 is null. */
+/** Finds a lapsed offer of the subscriptions in $1, or of any subscription if $1 is null. */
 export const FIND_LAPSED = prepared(
   'poll-find-lapsed',
   `SELECT FROM poll_offers o WHERE ${LAPSED} LIMIT 1`,
   acrossAccounts.workers,
 );
 
-/** Removes lapsed offers: those of the subscriptions in $1, or all if $1 is null. */
+/** Removes lapsed offers: the offers of the subscriptions in $1, or all offers if $1 is null. */
 export const LAPSE_OFFERS = prepared(
   'poll-lapse',
   `WITH lapsed AS MATERIALIZED (

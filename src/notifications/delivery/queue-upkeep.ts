@@ -10,7 +10,7 @@ const ROUND_MS = 2_000;
 const GIVEN_UP = 'GIVEN_UP';
 
 /**
- * Moves notifications of DOWN partners to the error queue: those that were created just before the partner went DOWN,
+ * Moves notifications to DOWN partners to the error queue: those that were created just before the partner went DOWN,
  * or by transactions that did not yet see this change.
  */
 const QUEUE_PENDING = prepared(
@@ -40,7 +40,8 @@ export const COUNTED_FROM = `(
 
 /**
  * Gives up old notifications, which then wait for an operator. $1: the age in hours, in which suspensions of the
- * partner do not count. Notifications of a suspended partner stay; after the suspension, the partner gets all of them.
+ * partner do not count. Notifications to a suspended partner are not given up; after the suspension, the partner gets
+ * all of them.
  */
 const GIVE_UP = prepared(
   'queue-give-up',
@@ -64,8 +65,8 @@ const GIVE_UP = prepared(
 );
 
 /**
- * Gives up notifications of a partner that answered only "busy" for $1 hours (suspensions do not count). Its unsent
- * notifications are given up with the oldest one, behind which they have waited.
+ * Gives up the notifications to a partner that has answered only "busy" for $1 hours (suspensions do not count). All
+ * unsent notifications are given up together with the oldest, behind which they have waited.
  */
 const GIVE_UP_BUSY = prepared(
   'queue-give-up-busy',
@@ -141,9 +142,9 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications when no attempt does so: it gives up old ones and moves others to the error queue. It
- * works in small batches, one kind of change after the other, so that neither deliveries nor other changes wait for a
- * large batch.
+ * Changes queued notifications when no attempt does so: it gives up old notifications, and moves notifications to DOWN
+ * partners to the error queue. It works in small batches, one kind of change after the other, so that neither
+ * deliveries nor other changes wait for a large batch.
  */
 @Injectable()
 export class QueueUpkeep {

@@ -1,5 +1,5 @@
 /**
- * Statements that record the outcomes of attempts. Only the holder of the fencing token can write
+ * The SQL statements that record the outcomes of attempts. Only the holder of the fencing token can write
  * (delivery-statements.ts, 4).
  */
 import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
@@ -29,7 +29,7 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
 
 /**
  * SQL: inserts a row for each HTTP request of an attempt. The last request has the outcome of the attempt, and
- * `earlier` contains the others.
+ * `earlier` contains the requests before it.
  */
 const LOGGED = `INSERT INTO notification_attempts
        (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)

@@ -5,7 +5,7 @@
  * 2. The claim is used once the configured number of standbys have flushed the log up to that point. With synchronous
  *    replication this takes one more round trip; otherwise it takes as long as the standbys lag behind.
  * 3. When they do not confirm within `PATIENCE_MS`, the claim is released and the gate closes: nothing more is claimed.
- * 4. A closed gate is checked once a second. It opens when enough standbys have the whole log of that moment.
+ * 4. A closed gate is checked once a second. It opens when enough standbys have the whole log up to that moment.
  *
  * Log positions are compared only within one check and its polls: a failover begins a new timeline.
  */

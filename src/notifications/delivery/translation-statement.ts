@@ -12,7 +12,7 @@ import { storedNameOf } from '../../platform/events/domain-event.js';
 import { LEASE, LEASE_END } from './delivery-lease.js';
 import { MAY_BE_ASKED, PACE } from './pace-statements.js';
 
-/** The stored names of the events of bookings. */
+/** The stored names of booking events. */
 const BOOKING_EVENT_NAMES = [
   BookingCreated,
   BookingCancelled,
@@ -21,7 +21,7 @@ const BOOKING_EVENT_NAMES = [
   ExcusedAbsent,
   Absent,
 ].map(storedNameOf);
-/** The stored names of the events that become notifications. */
+/** The stored names of the events that are translated into notifications. */
 export const EVENT_NAMES = [...BOOKING_EVENT_NAMES, ...RECORD_EVENT_NAMES];
 
 /**
@@ -31,8 +31,9 @@ export const EVENT_NAMES = [...BOOKING_EVENT_NAMES, ...RECORD_EVENT_NAMES];
 const MOST_NOTIFICATIONS = 2000;
 
 /**
- * The SQL condition that an event `e` is the only one of its booking, so that no other event is in delivery or about to
- * be. An event that was set aside and is translated late does not meet the condition, because later events follow it.
+ * The SQL condition that an event `e` is the only event of its booking, which means that no other event is in delivery
+ * or about to be. An event that was set aside and is translated late does not meet the condition, because later events
+ * follow it.
  */
 const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
@@ -53,31 +54,32 @@ const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left($
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
 /** The SQL condition that a subscription `s` selects the change of an event. */
 const SELECTS = `(due.change_reason = ANY (s.change_reasons) OR due.change_reason = ANY (s.record_changes))`;
-/** The SQL condition that a notification of this subscription may be sent when it is the next one of its booking. */
+/** The SQL condition that a notification of this subscription may be sent when it is next in its booking. */
 const MAY_BE_SENT = `s.delivery = 'PUSH' AND s.state = 'ACTIVE' AND s.health = 'UP'`;
-/** The SQL condition that a notification of this subscription may be polled when it is the next one of its booking. */
+/** The SQL condition that a notification of this subscription may be polled when it is next in its booking. */
 const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
 
 /**
  * Translates events into notifications. $1: bookings and records; $2: the last event of each; $3: stored names; $4:
  * partners to which this process can send immediately; $5: the default wait time; $6: the fencing token for rows that
  * are created claimed; $7 and $8: events of records, and the ids of their entries in the change feed as readers see
- * them. The one statement is the transaction:
+ * them. This single statement is the whole transaction:
  *
  * 1. The unsettled events are locked. Events that another process has locked are left to it, together with later events
  *    of their booking: no later notification is created while the earlier one is not visible.
- * 2. Events are taken up to `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining events.
+ * 2. Events are translated into at most `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining
+ *    events.
  * 3. Each listening subscription gets one notification of each event. Those for a DOWN partner are created in the error
  *    queue, for automatic retry.
  * 4. Each notification gets its row in `deliveries` (delivery-statements.ts), and the events are settled.
- * 5. The first event of a booking without other events can be created claimed. The partner's row must be lockable like
+ * 5. The first event of a booking without other events can be created claimed. The partner's row must be lockable as
  *    for a claim, and the partner must have neither a pace nor a pause. Never claim a later event here: its predecessor
  *    may be created at this moment, not yet visible.
  *
- * Positions and ids are drawn before the rows are written, so that written rows need no join with themselves: the cost
- * is linear. Each event is locked by key, because the planner would otherwise compare each with all. The body is the
- * event's own text, so that the event can be sent after one round trip. Only the id of a change feed's entry is replaced,
- * and an event of a record whose id is not given is left.
+ * Positions and ids are generated before the rows are written, so that the new rows need not be joined with themselves:
+ * the cost is linear. Each event is locked by key, because the planner would otherwise compare each event with all
+ * others. The body is the event's own text, so that the event can be sent after one round trip. Only the id of a change
+ * feed entry is replaced. An event of a record is not translated if no id is given for it.
  */
 export const TRANSLATE = prepared(
   'notifications-translate',

@@ -35,21 +35,18 @@ interface Progress {
 type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
-/**
- * The number of concurrent translations. The purpose of the second one is not speed: it serves other bookings while the
- * first one waits for a lock.
- */
+/** The number of concurrent translations. The second one serves other bookings while the first one waits for a lock. */
 const AT_ONCE = 2;
 const SETTLING_MS = 50;
 
 /**
  * Translates the events of bookings and records into notifications.
  *
- * 1. Two translations can run at the same time, but never of the same booking. Commands that arrive meanwhile are
- *    batched into the next one.
+ * 1. Two translations can run at the same time, but never of the same booking. Commands that arrive in the meantime are
+ *    batched into the next translation.
  * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until no event is left.
  * 3. A failing batch is halved until the single faulty event is found. That event is set aside with an alarm: it delays
- *    no other event, and waits until somebody has corrected it (docs/operations.md).
+ *    no other event, and waits until an operator has corrected it (docs/operations.md).
  * 4. While the database is unavailable, events stay unsettled: the outbox's sweep publishes them again.
  */
 @CommandHandler(TranslateEvents)
@@ -174,7 +171,7 @@ export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> 
 
   /**
    * Returns the untranslated events of records, each with the position of its entry in the change feed. Only this
-   * process can encrypt the position, so the statement that translates gets the encrypted ones.
+   * process can encrypt the positions, so the translation statement gets encrypted positions.
    */
   private entriesOf(streams: string[], upTo: number[]): Promise<{ event_id: string; entry_id: string }[]> {
     return this.database.query(FIND_ENTRIES, [streams, upTo]);

@@ -9,7 +9,7 @@ import type { NotificationConditions } from '../delivery/notification-filter.js'
 
 /**
  * Finds the account of a subscription. Deleted subscriptions are included, because their notifications can still be
- * filtered. A subscription of another account is treated like an unknown one.
+ * filtered. A subscription of another account is treated like an unknown subscription.
  */
 const ACCOUNT_OF = prepared(
   'filter-subscription-account',

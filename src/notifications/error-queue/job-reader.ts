@@ -41,14 +41,14 @@ const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_n
 
 /**
  * The SQL condition that the accounts in a parameter (null: all accounts) include every account that a job concerns. A
- * job whose filter names no account may concern any account, so that only callers with all accounts may see it.
+ * job whose filter names no account may concern any account, so only callers with all accounts may see it.
  */
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
 
 /**
- * The SQL condition that a job was started for subscriptions in a parameter alone (null: any job). The jobs of operators
- * name no such subscriptions, so that a partner sees none of them.
+ * The SQL condition that a partner started the job, only for subscriptions in a parameter (null: any job). The jobs of
+ * operators name no such subscriptions, so a partner sees none of them.
  */
 const ofPartner = (subscriptions: string): string => `(${subscriptions}::text[] IS NULL
   OR j.filter->'subscription_ids' <> '[]' AND j.filter->'subscription_ids' <@ to_jsonb(${subscriptions}::text[]))`;

@@ -138,11 +138,11 @@ export class JobModel {
 
   @Field(text({ max: 200 }), {
     always: true,
-    description: '`operator`, or the failure classes of the partners for which it stopped.',
+    description: '`operator`, or the failure classes of the partners for which the job stopped.',
   })
   paused_because: string | null;
 
-  @Field(text({ max: 200 }), { always: true, description: 'User name of the operator who paused it.' })
+  @Field(text({ max: 200 }), { always: true, description: 'User name of the operator who paused the job.' })
   paused_by: string | null;
 
   @Field(count, {

@@ -19,12 +19,13 @@ export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
 
 const IS_OF_RECORD = `n.change_reason = ANY ('{${RECORD_CHANGES.join(',')}}')`;
-/** SQL: the columns of the booking or record that a notification is about. The other one is null. */
+/**
+ * SQL: the columns for the booking or the record that a notification is about. The column that does not apply is null.
+ */
 export const ABOUT = `CASE WHEN NOT ${IS_OF_RECORD} THEN n.booking_code END AS booking_code,
   CASE WHEN ${IS_OF_RECORD} THEN n.booking_code END AS svc_eligiblity_id`;
 
-// SQL: the start of the exam that the partner knew before the exam was moved, from the event before in the same
-// booking.
+// SQL: the start of the exam that the partner knew before the exam was moved, from the previous event of the booking.
 const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
     SELECT before.body::json->>'booking_on' FROM notifications before
     WHERE before.booking_code = n.booking_code AND before.subscription_id = n.subscription_id
@@ -50,7 +51,7 @@ const ATTEMPTS = prepared(
 );
 
 /**
- * Returns the columns by which notifications of the error queue are grouped into causes; indexes begin with these
+ * Returns the columns by which notifications in the error queue are grouped into causes; indexes begin with these
  * columns.
  */
 const causeOf = (of: string, reason: string): string[] => [
@@ -112,8 +113,8 @@ export function lastNotified(bookingCode: string): string {
 
 const MADE_AT = 'n.created_datetime AS at';
 /**
- * Selects the causes of the error queue. $1: accounts, or null for all. The oldest notification, the newest one and the
- * next exam of a cause are the ends of index ranges.
+ * Selects the causes of the error queue. $1: accounts, or null for all. The oldest notification, the newest
+ * notification and the next exam of a cause are read from the ends of index ranges.
  */
 const SUMMARY = prepared(
   'error-queue-summary',
@@ -136,7 +137,10 @@ const IN_STATE: Record<NotificationState, string> = {
   RESOLVED: `n.resolved_datetime IS NOT NULL`,
 };
 
-/** The SQL expression by which notifications are sorted by their exam: its start in seconds. Unknown starts come last. */
+/**
+ * The SQL expression by which notifications are sorted by their exam: its start in seconds. Exams with an unknown start
+ * are last.
+ */
 const EXAM_KEY = `coalesce(extract(epoch FROM b.booking_on), 253402300800)::bigint`;
 
 type ListedRow = Omit<Notification, 'booking_code'> &

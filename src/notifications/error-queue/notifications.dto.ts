@@ -142,7 +142,7 @@ export class NotificationModel {
   @Field(dateTime(), {
     always: true,
     description:
-      'Start of the exam before it was moved, as the partner’s notification before states it. The value is null for other changes.',
+      'Start of the exam before it was moved, as the partner’s previous notification states it. The value is null for other changes.',
   })
   previous_booking_on: string | null;
 

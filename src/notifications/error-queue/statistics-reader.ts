@@ -80,7 +80,7 @@ const ATTEMPTS = prepared(
    FROM hour LEFT JOIN took USING ("from") LEFT JOIN failed USING ("from") ORDER BY "from"`,
 );
 
-/** Counts the undelivered notifications of a partner. $1: the subscription. */
+/** Counts the undelivered notifications to a partner. $1: the subscription. */
 const UNDELIVERED = prepared(
   'statistics-undelivered',
   `SELECT

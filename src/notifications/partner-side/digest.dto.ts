@@ -23,7 +23,7 @@ export class DigestQuery {
   @Field(dateTime(), { required: true, description: 'Start of the first step.' })
   from: string;
 
-  @Field(dateTime(), { required: true, description: 'End of the last step, which the step does not include.' })
+  @Field(dateTime(), { required: true, description: 'End of the last step, excluded.' })
   to: string;
 
   @Field(stepRule, { description: 'Seconds of a step. The range may have at most 1000 steps.' })
@@ -34,7 +34,7 @@ export class DigestModel {
   @Field(dateTime(), { required: true, description: 'Start of the step.' })
   from: string;
 
-  @Field(dateTime(), { required: true, description: 'End of the step, which the step does not include.' })
+  @Field(dateTime(), { required: true, description: 'End of the step, excluded.' })
   to: string;
 
   @Field(integer(0, 2 ** 31 - 1), { required: true, description: 'Number of the delivered notifications.' })

@@ -8,7 +8,10 @@ import { SteersJob } from '../error-queue/job-answers.js';
 import { JobReader, presentJob } from '../error-queue/job-reader.js';
 import { JobModel, JobPath } from '../error-queue/jobs.dto.js';
 
-/** Serves the jobs that a partner started. The jobs of operators are unknown to it, also those for its subscriptions. */
+/**
+ * Serves the jobs that a partner started. Jobs that operators started are hidden from the partner, even those for its
+ * subscriptions.
+ */
 @ApiTags('Partner')
 @Access('partner')
 @Controller('partner/jobs')
@@ -24,7 +27,7 @@ export class OwnJobsController {
   @Problems(404)
   async get(@Param() { job_id: id }: JobPath): Promise<JobModel> {
     const job = presentJob(await this.reader.get(id));
-    // A job may have been paused by an operator, whose name is not for partners.
+    // A job may have been paused by an operator. Partners must not see the operator's name.
     return { ...job, paused_by: job.paused_by === job.actor ? job.paused_by : null };
   }
 

@@ -21,10 +21,10 @@ import {
 } from '../error-queue/notifications.dto.js';
 import { OwnReplayBody } from './partner-side.dto.js';
 
-/** The reason of a job that a partner started. Only operators give reasons of their own. */
+/** The reason that is stored for a job that a partner starts. Only operators enter their own reasons. */
 const REASON = 'Requested by the partner.';
 
-/** Serves the notifications of a partner to the partner itself. */
+/** Serves a partner the notifications to its own subscriptions. */
 @ApiTags('Partner')
 @Access('partner')
 @Controller('partner/notifications')
@@ -83,7 +83,10 @@ export class OwnNotificationsController {
   }
 }
 
-/** Returns the condition on the subscription of a partner that has only one, by which the job names its partner. */
+/**
+ * Returns a filter condition with the partner's subscription, if the partner has only one. The job then names its
+ * partner.
+ */
 function only(subscriptionIds: readonly string[]): { subscription_id?: string } {
   return subscriptionIds.length === 1 ? { subscription_id: subscriptionIds[0] } : {};
 }

@@ -18,7 +18,7 @@ import {
 import { SubscriptionModel, SubscriptionPath, SubscriptionWithSecret } from '../subscriptions/subscriptions.dto.js';
 import { OwnSubscription } from './partner-side.dto.js';
 
-/** Serves the subscriptions of a partner to the partner itself. */
+/** Serves a partner its own subscriptions. */
 @ApiTags('Partner')
 @Access('partner')
 @Controller('partner/subscriptions')

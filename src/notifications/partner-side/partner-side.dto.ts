@@ -6,9 +6,12 @@ import { SubscriptionModel } from '../subscriptions/subscriptions.dto.js';
 
 const MOST_IDS = 1000;
 
-/** A subscription as its partner reads it alone. */
+/** A single subscription, as its partner sees it. */
 export class OwnSubscription extends SubscriptionModel {
-  @ObjectField(() => SubscriptionStatistics, { required: true, description: 'The statistics of its delivery.' })
+  @ObjectField(() => SubscriptionStatistics, {
+    required: true,
+    description: 'The delivery statistics of the subscription.',
+  })
   statistics: SubscriptionStatistics;
 }
 
@@ -26,7 +29,7 @@ export class OwnReplayBody {
   @Field(listOf(uuidRule, MOST_IDS, 1), {
     description:
       'Only these notifications. Those in the error queue that are not retried automatically are sent again too. ' +
-      'An id of no notification of the caller is ignored.',
+      'Ids that belong to no notification of the caller are ignored.',
   })
   ids?: string[];
 }

@@ -29,11 +29,11 @@ class Waiter {
 }
 
 /**
- * The polls of this process that wait for a notification. A waiting poll is a promise and a timer: it holds neither a
- * database connection nor one of the slots of delivery.
+ * Manages the polls of this process that wait for a notification. A waiting poll is a promise and a timer: it uses
+ * neither a database connection nor a delivery slot.
  *
- * 1. A signal about a partner wakes one of its polls, the one that has waited longest. If that poll finds more than it
- *    may take, it wakes the next one.
+ * 1. A signal about a partner wakes one of its polls, the one that has waited longest. If that poll finds more
+ *    notifications than it may take, it wakes the next poll.
  * 2. Once a second, one query looks for partners with waiting polls and notifications. A lost signal therefore delays a
  *    poll by at most a second.
  * 3. When the process stops, all polls are woken, and no poll waits any more.
@@ -63,10 +63,10 @@ export class PollWaiters implements BeforeApplicationShutdown {
     return new Set([...this.waiting.values()].flatMap((waiters) => [...waiters])).size;
   }
 
-  /** Resolves when there may be a notification of the subscriptions, when the time is over, or when `gone` aborts. */
+  /** Resolves when there may be a notification for the subscriptions, when the time is over, or when `gone` aborts. */
   async wait(subscriptionIds: readonly string[], forMs: number, gone: AbortSignal): Promise<void> {
     if (this.isStopping || gone.aborted) return;
-    // A process that delivers listens already.
+    // A process that delivers notifications is already listening.
     void this.signals.listen();
     const waiter = new Waiter(subscriptionIds, forMs);
     for (const id of subscriptionIds) {
@@ -86,7 +86,7 @@ export class PollWaiters implements BeforeApplicationShutdown {
     for (const id of subscriptionIds) {
       const [first] = this.waiting.get(id) ?? [];
       if (first === undefined) continue;
-      // The next signal wakes another poll.
+      // The poll is removed, so that the next signal wakes another poll.
       this.remove(first);
       first.wake();
     }

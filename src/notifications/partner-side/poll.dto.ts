@@ -14,7 +14,7 @@ export class RefusalBody {
 
   @Field(oneOf(REFUSAL_REASONS, 'refusal_unknown'), {
     required: true,
-    description: 'NO_MATCHING_RECORD says what a status 400 says to a PUT.',
+    description: 'NO_MATCHING_RECORD has the meaning of the status 400 in the response to a PUT.',
   })
   reason: Refusal['reason'];
 
@@ -23,7 +23,7 @@ export class RefusalBody {
 }
 
 export class PollBody {
-  @Field(uuidRule, { description: 'When left out, these are all subscriptions of the caller.' })
+  @Field(uuidRule, { description: 'When left out, the poll covers all subscriptions of the caller.' })
   subscription_id?: string | null;
 
   @Field(integer(1, MOST), { description: 'Maximum number of notifications. When left out, this is 20.' })

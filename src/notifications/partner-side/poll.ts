@@ -22,7 +22,8 @@ const LEASE_S = 60;
  * 1. Acknowledgements and refusals of the request are recorded.
  * 2. Due notifications are leased to the caller. Without any, the poll waits (poll-waiters.ts). After each wait, the
  *    caller's token or session is checked again.
- * 3. If the client disconnects, the poll ends. Notifications that were leased at that moment are returned.
+ * 3. If the client disconnects, the poll ends. The leases of notifications that were leased at that moment are
+ *    released.
  */
 @Injectable()
 export class Polls {
@@ -76,7 +77,7 @@ export class Polls {
 }
 
 /**
- * Returns the subscriptions that a poll concerns: the one that it names, or all of the caller.
+ * Returns the subscriptions that a poll concerns: the one that it names, or all subscriptions of the caller.
  * @throws DomainError `not_found`
  */
 function subscriptionsOf({ subscription_id: asked }: PollBody, allowed: readonly string[]): readonly string[] {

@@ -11,7 +11,7 @@ export const LF = 0x0a;
 
 /**
  * Returns the status of an HTTP/1 response (RFC 9112 §4); null while its status line is incomplete.
- * @throws PartnerFault when the bytes are no status line
+ * @throws PartnerFault when the bytes are not a status line
  */
 export function statusOf(head: Buffer): number | null {
   const come = head.toString('latin1', 0, SHORTEST_STATUS_LINE.length);

@@ -44,7 +44,7 @@ const NOTHING: Buffer = Buffer.alloc(0);
 export class AnswerReader {
   /** Whether any byte of the partner's current response has arrived. */
   begun = false;
-  /** The current response from its status line on, as far as it was read. */
+  /** The current response from its status line on, as far as it has been read. */
   said = NOTHING;
   private bytes = 0;
   /** The bytes of an incomplete head; null after the final head was passed on to undici. */

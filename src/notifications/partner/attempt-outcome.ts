@@ -51,21 +51,21 @@ export class Puts {
     this.began = start;
   }
 
-  /** Notes that another HTTP request of the attempt begins. */
+  /** Records that another HTTP request of the attempt begins. */
   begin(): void {
     if (this.open) this.earlier.push({ ...this.result(this.open), durationMs: this.refusedAfterMs });
     if (this.open) this.began = performance.now();
     this.open = null;
   }
 
-  /** Notes a response with status 401, before a new token is requested. */
+  /** Records a response with status 401, before a new token is requested. */
   refused(answer: Answer): void {
     this.refusedAfterMs = this.durationMs;
     this.open = answer;
   }
 
   /**
-   * Notes a request that was lost because the partner closed the kept connection at that moment. The request is then
+   * Records a request that was lost because the partner closed the kept connection at that moment. The request is then
    * repeated on a new connection.
    */
   inVain({ failure, reason }: PartnerFault): void {
@@ -106,8 +106,8 @@ export class Puts {
   }
 
   /**
-   * The start of the last request. For the first request, it is 0, because the time of this request includes the name
-   * look-up, the connection and the token.
+   * The start of the last request. For the first request, it is 0, because its time includes the name look-up, the
+   * connection and the token request.
    */
   private get beganMs(): number {
     const puts = this.earlier.length;
@@ -142,8 +142,8 @@ function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClas
 }
 
 /**
- * Returns the failure class of a response; null if it counts as delivered. Only status 200 does, with a body that is
- * complete or too long to be read. For any other status, no failure class is needed.
+ * Returns the failure class of a response; null if the response counts as delivered. It counts as delivered only if its
+ * status is 200 and its body is complete or too long to be read. For any other status, no failure class is needed.
  */
 function failureOf({ status, ending }: Answer): FailureClass | null {
   if (status === 200) {

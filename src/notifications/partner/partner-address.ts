@@ -46,7 +46,7 @@ function inOneSpelling(encoded: string): string {
 
 /**
  * Returns the one spelling of a partner's address. An invalid address is returned unchanged: addresses are checked when
- * they are saved, so that an invalid one was written directly into the database.
+ * they are saved, so an invalid one was written directly into the database.
  */
 export function spellingOf(address: string): string {
   try {
@@ -127,8 +127,8 @@ export function dialledHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-// Everything that is not globally reachable in IANA's special-purpose registry (RFC 6890), and the address of cloud
-// metadata.
+// All networks that IANA's special-purpose registry does not list as globally reachable (RFC 6890), and the address of
+// cloud metadata.
 const refusedIPv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -148,13 +148,13 @@ const refusedIPv4 = [
   '240.0.0.0/4',
 ];
 // Only 2000::/3 is global unicast. The first three networks contain ::, ::1, IPv4-mapped, IPv4-compatible, NAT64,
-// unique local, link-local, site-local, multicast and all unassigned addresses. The others are special ranges inside
-// 2000::/3.
+// unique local, link-local, site-local, multicast and all unassigned addresses. The other networks are special ranges
+// inside 2000::/3.
 const refusedIPv6 = [
   '::/3',
   '4000::/2',
   '8000::/1',
-  '2001::/23', // the addresses of Teredo, of benchmarks and of ORCHID
+  '2001::/23', // addresses for Teredo, benchmarks and ORCHID
   '2001:db8::/32',
   '2002::/16', // 6to4 addresses
   '3fff::/20',
@@ -217,7 +217,7 @@ export class PartnerAddressGuard {
   isAllowed(ip: string): boolean {
     const address = ip.replace(/%.*$/, '');
     if (isIP(address) === 0) return false;
-    // An IPv4-mapped address is dialled over IPv4, so that the rules of IPv4 apply.
+    // An IPv4-mapped address is dialled over IPv4, so the rules for IPv4 apply.
     if (isIPv6(address) && mapped.has(address)) return this.isAllowed(embeddedIPv4(address));
     if (!refused.has(address)) return true;
     if (!this.allowed.has(address)) return false;

@@ -22,8 +22,8 @@ import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig
 
 export interface PartnerEndpoint extends PartnerCertificates {
   /**
-   * A key for the subscription and those of its settings on which connections and tokens depend. Both are cached under
-   * this key.
+   * A key for the subscription and the settings on which its connections and tokens depend. Connections and tokens are
+   * cached under this key.
    */
   key: string;
   /** The `partner_url`; requests go to `{url}/notifications` and `{url}/changes`. */
@@ -40,7 +40,9 @@ export interface PartnerEndpoint extends PartnerCertificates {
   connections: number;
 }
 
-/** The time without a request after which the connections and the token of an endpoint are dropped. */
+/**
+ * The time without a request, in milliseconds, after which the connections and the token of an endpoint are dropped.
+ */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
 
@@ -50,7 +52,7 @@ const TOKEN_CONNECTIONS = 2;
  */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
-/** The last part of the address: of the events of bookings, or of the changes of records. */
+/** The last part of the address, for events of bookings or for changes of records. */
 export type Folder = 'notifications' | 'changes';
 
 /** The connections, the token and the headers of a partner's endpoint, which are kept between attempts. */

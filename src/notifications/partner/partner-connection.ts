@@ -7,18 +7,18 @@ import { AddressBlockedError, dialledHost, type PartnerAddressGuard } from './pa
 import type { AddressLookup } from './partner-names.js';
 import { TriedAddresses } from './tried-addresses.js';
 
-/** The delay before the next address is dialled (RFC 8305 §5). */
+/** The delay, in milliseconds, before the next address is dialled (RFC 8305 §5). */
 const ATTEMPT_DELAY_MS = 250;
-/** The delay before the next address is dialled while the current one is in the TLS handshake. */
+/** The delay, in milliseconds, before the next address is dialled while the current one is in the TLS handshake. */
 const HANDSHAKE_DELAY_MS = 1_000;
 /**
- * The interval of TCP keep-alive probes. They keep NATs from dropping a connection, and detect a dead connection within
- * about ten more seconds.
+ * The interval of TCP keep-alive probes, in milliseconds. They keep NATs from dropping a connection, and detect a dead
+ * connection within about ten more seconds.
  */
 const KEEP_ALIVE_MS = 10_000;
 /**
- * The time for which a TLS session can be resumed. It is limited, because a resumed session relies on an earlier check
- * of the certificate.
+ * The time for which a TLS session can be resumed, in milliseconds. It is limited, because a resumed session relies on
+ * an earlier check of the certificate.
  */
 const SESSION_MS = 60_000;
 
@@ -115,10 +115,10 @@ export function isTlsFault(error: unknown): boolean {
  * Opens verified TLS connections to one origin, always in this order:
  *
  * 1. The name is resolved, and the guard checks every address.
- * 2. Addresses are dialled by number, so that no second look-up can give different ones. The next address is dialled
- *    when the previous one has failed, has not connected for a quarter of a second, or has been in the TLS handshake
- *    for a second. The first address with TLS is used (RFC 8305 §5). Addresses that failed, or that were slower
- *    although they were dialled earlier, are dialled last for some minutes.
+ * 2. Addresses are dialled by number, so that no second look-up can return different addresses. The next address is
+ *    dialled when the previous one has failed, has not connected for a quarter of a second, or has been in the TLS
+ *    handshake for a second. The first address with TLS is used (RFC 8305 §5). Addresses that failed, or that were
+ *    slower although they were dialled earlier, are dialled last for some minutes.
  * 3. The guard checks the address of each open socket again.
  * 4. TLS verifies the certificate against the host of the URL; a session is resumed only for a limited time.
  */

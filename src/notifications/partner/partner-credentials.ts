@@ -107,8 +107,8 @@ function readKey(pem: string) {
 }
 
 /**
- * Returns a TLS context for version 1.2 or newer, whatever the command line of Node says. Throws for certificates that
- * `assertCertificates` refuses.
+ * Returns a TLS context for version 1.2 or newer, whatever the command line of Node specifies. Throws for certificates
+ * that `assertCertificates` refuses.
  */
 export function secureContextOf(certificates: PartnerCertificates): SecureContext {
   // The certificates are checked again: OpenSSL ignores an unreadable `ca`, and an empty `ca` would restore the
@@ -139,8 +139,8 @@ function formEncoded(text: string): string {
 }
 
 /**
- * Returns whether the token consists of visible ASCII characters, of which none can end a header line or a credential
- * (RFC 6750 §2.1).
+ * Returns whether the token consists of visible ASCII characters that cannot end a header line or a credential (RFC
+ * 6750 §2.1).
  */
 export function isHeaderSafeToken(token: unknown): token is string {
   return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);

@@ -16,9 +16,9 @@ import {
 
 const MAX_BODY_BYTES = 64 * 1024;
 /**
- * The idle time after which a kept connection is closed, unless `Keep-Alive: timeout` is shorter. With many partners,
- * the requests to each are seconds apart, and a handshake costs more than a request. Load balancers keep a connection
- * for a minute.
+ * The idle time, in milliseconds, after which a kept connection is closed, unless `Keep-Alive: timeout` is shorter.
+ * With many partners, the requests to each are seconds apart, and a handshake costs more than a request. Load balancers
+ * keep a connection for a minute.
  */
 const KEPT_MS = 60_000;
 
@@ -26,18 +26,24 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
   body: string | Buffer;
   /** Called when the connection is open, before the first byte is written; false cancels the request. */
   mayBegin?: (() => boolean) | undefined;
-  /**
-   * Called before a request is written again over a new connection, with the failure of the connection on which it was
-   * lost.
-   */
+  /** Called before a request is written again over a new connection, with the failure of the previous connection. */
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
 
-/** The maximum age of a connection's certificate check when a request begins: names and certificates change. */
+/**
+ * The maximum age, in milliseconds, of a connection's certificate check when a request begins: names and certificates
+ * change.
+ */
 const OLDEST_MS = 60_000;
-/** The time without a request after which a load balancer or NAT may have silently dropped a connection. */
+/**
+ * The time without a request, in milliseconds, after which a load balancer or NAT may have silently dropped a
+ * connection.
+ */
 const QUIET_MS = 10_000;
-/** If a kept connection closes within this time after a request was written, the partner was already closing it. */
+/**
+ * If a kept connection closes within this time, in milliseconds, after a request was written, the partner was already
+ * closing it.
+ */
 const CLOSED_BEFORE_MS = 100;
 
 /** The pool of a partner's connections, which gets each connection back when its exchange has ended. */
@@ -46,7 +52,7 @@ export interface ConnectionKeeper {
   release(connection: PartnerConnection): void;
   /** Closes a connection to the partner that can no longer be used. */
   discard(connection: PartnerConnection): void;
-  /** Closes all idle connections to the partner, because they may be dead as well as the one that failed. */
+  /** Closes all idle connections to the partner, because they may be dead like the connection that failed. */
   doubt(): void;
   /** Gives a new connection to an exchange whose kept connection was dead. */
   renew(exchange: Exchange, dead: PartnerConnection): void;
@@ -57,7 +63,7 @@ export interface ConnectionKeeper {
  */
 export class PartnerConnection {
   /**
-   * The number of complete answers over the current socket. If there was none, the connection is new, and a failure
+   * The number of complete answers over the current socket. Without any answer, the connection is new, and a failure
    * cannot mean that the connection was stale.
    */
   answers = 0;
@@ -129,7 +135,7 @@ export class PartnerConnection {
     this.reader?.expectAnswer();
   }
 
-  /** Notes that a complete response has arrived over the connection. */
+  /** Records that a complete response has arrived over the connection. */
   answered(): void {
     this.answers += 1;
     this.answeredAt = performance.now();
@@ -216,7 +222,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private breakOff(error: Error): void {
     this.syntax = syntaxReason(error);
-    // The error contains the bytes that are no valid chunk; the excerpt shows them to operators.
+    // The error contains the bytes that are not a valid chunk; the excerpt shows them to operators.
     const { data } = error as { data?: unknown };
     if (this.syntax !== null && this.length === 0 && typeof data === 'string') this.chunks.push(Buffer.from(data));
     this.answer('broken');

@@ -7,7 +7,7 @@ import { timeLimit } from '../../platform/time-limit.js';
 /** Returns all addresses of a host name, in the order in which to dial them. The signal cancels the look-up. */
 export type AddressLookup = (host: string, signal?: AbortSignal) => Promise<string[]>;
 
-/** The time limit of a look-up, as usual for stub resolvers. */
+/** The time limit of a look-up, in milliseconds, as usual for stub resolvers. */
 const LOOKUP_MS = 5_000;
 /** The time to wait for the second address family after the first one has answered (RFC 8305 §3), in milliseconds. */
 const RESOLUTION_DELAY_MS = 50;
@@ -28,11 +28,11 @@ interface LookUp {
 
 /**
  * Resolves names without getaddrinfo, which occupies one of the process's few threads while a name server is silent,
- * and cannot be cancelled. A few dead names would make healthy partners wait.
+ * and cannot be cancelled. With getaddrinfo, a few names whose server is silent would delay healthy partners.
  *
  * 1. The hosts file comes first; `localhost` is always loopback (RFC 6761 §6.3).
  * 2. Otherwise both families are queried at once, over a separate channel; there is one look-up per name at a time.
- * 3. A look-up ends with its answers, after five seconds, or when nobody waits for it any more.
+ * 3. A look-up ends with its answers, after five seconds, or when no caller waits for it any more.
  * 4. Addresses are cached for their time to live, at most half a minute; failures are not cached.
  */
 export class PartnerNames {

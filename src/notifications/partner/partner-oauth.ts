@@ -26,13 +26,16 @@ const UNPACK = {
 };
 
 /**
- * The assumed lifetime of a token if the response states none (RFC 6749 §5.1 makes it optional), and the maximum
- * lifetime.
+ * The lifetime of a token, in seconds, that is assumed if the response states none (RFC 6749 §5.1 makes it optional),
+ * and the maximum lifetime.
  */
 const ASSUMED_LIFE_S = 300;
 const MAX_LIFE_S = 24 * 3600;
 
-/** The time for which a failed token endpoint is not called again, however many notifications need a token. */
+/**
+ * The time, in milliseconds, for which a failed token endpoint is not called again, however many notifications need a
+ * token.
+ */
 const OUT_MS = 500;
 /** The reasons for which a token endpoint counts as failed: no response, or status 429 or 5xx. */
 const OUT = /^token_(late|answer_late|(timeout|connect|dns)_|http_(429|5))/;
@@ -134,7 +137,8 @@ async function readToken(answer: Answer): Promise<{ token: string; lifeS: number
     throw new PartnerFault('auth', 'token_type_unknown');
   }
   if (!isHeaderSafeToken(fields.access_token)) throw new PartnerFault('auth', 'token_malformed');
-  // A missing lifetime is allowed (RFC 6749 §5.1); a negative or non-numeric one is an error of the token endpoint.
+  // A missing lifetime is allowed (RFC 6749 §5.1); a negative or non-numeric lifetime is an error of the token
+  // endpoint.
   const life = Number(fields.expires_in ?? ASSUMED_LIFE_S);
   if (!(life >= 0)) throw new PartnerFault('auth', 'token_expires_in_invalid');
   return { token: fields.access_token, lifeS: Math.min(life, MAX_LIFE_S) };

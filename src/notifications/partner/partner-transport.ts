@@ -1,4 +1,4 @@
-// The imported types must match those of NestJS, an ES module that imports axios as an ES module.
+// The imported types must match the types of NestJS, an ES module that imports axios as an ES module.
 import type { AxiosAdapter } from 'axios' with { 'resolution-mode': 'import' };
 
 import { type PartnerConnector } from './partner-connection.js';
@@ -11,7 +11,7 @@ import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest
  */
 export interface PartnerRequestConfig {
   method: 'POST';
-  /** The path and the query of the URL, whose origin is that of the pool. */
+  /** The path and the query of the URL, which has the origin of the pool. */
   url: string;
   headers: Record<string, string>;
   data: string;
@@ -33,7 +33,7 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
 };
 
 /**
- * The maximum number of idle connections to all partners of a process, at some 80 KiB each. A maximum below the number
+ * The maximum number of idle connections to all partners of a process, at about 80 KiB each. A maximum below the number
  * of partners would close each connection before it is used again.
  */
 const MOST_IDLE = 2000;
@@ -58,7 +58,7 @@ export class IdleConnections {
 
 /**
  * Pools the keep-alive connections to one origin. Exchanges wait for a connection in this pool until their own
- * deadlines, so that a cancelled exchange leaves no trace. The pool of undici would keep the exchange, and its
+ * deadlines, so a cancelled exchange leaves nothing behind. The pool of undici would keep the exchange, and its
  * half-open connections, until they end.
  */
 export class PartnerPool implements ConnectionKeeper {

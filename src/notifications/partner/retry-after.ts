@@ -22,5 +22,5 @@ function dateOf(text: string): number {
   return /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text) ? Date.parse(text) : NaN;
 }
 
-/** The pause of a busy partner that sends no `Retry-After`. */
+/** The pause, in seconds, of a busy partner that sends no `Retry-After`. */
 export const BUSY_S = LEAST_S;

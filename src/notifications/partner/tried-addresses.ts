@@ -5,7 +5,7 @@ const DOUBTED_MS = 5 * 60_000;
 export class TriedAddresses {
   private readonly doubtedUntil = new Map<string, number>();
 
-  /** Returns the addresses of the partner without duplicates. Those that failed recently come last. */
+  /** Returns the addresses of the partner without duplicates. Addresses that failed recently are last. */
   inOrder(addresses: readonly string[]): string[] {
     const now = performance.now();
     for (const [address, until] of this.doubtedUntil) if (until <= now) this.doubtedUntil.delete(address);
@@ -17,7 +17,7 @@ export class TriedAddresses {
     for (const address of addresses) this.doubtedUntil.set(address, performance.now() + DOUBTED_MS);
   }
 
-  /** Notes that an address accepted the connection, and that the addresses that were dialled before it did not. */
+  /** Records that an address accepted the connection, and that the addresses that were dialled before it did not. */
   worked(address: string, before: readonly string[]): void {
     this.doubtedUntil.delete(address);
     this.failed(before);

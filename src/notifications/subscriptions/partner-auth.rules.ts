@@ -93,7 +93,7 @@ const AUTH: Record<string, Record<string, AuthMember>> = {
   headers: { headers: { rule: headers } },
   basic: {
     username: {
-      // RFC 7617 §2: the first colon ends the user name, so that the name cannot contain one.
+      // RFC 7617 §2: the first colon ends the user name, so the name cannot contain a colon.
       rule: text({ min: 1, max: 200, pattern: /^[^:]+$/, form: 'Must not have a colon.' }),
     },
     password: { rule: text({ min: 1, max: 500 }), writeOnly: true },

@@ -27,8 +27,8 @@ const RECORD_CERTIFICATES = prepared(
 );
 
 /**
- * A replaced signing key. Its expiry is stored both as a time and as a duration, because the clock may be set
- * meanwhile.
+ * A replaced signing key. Its expiry is stored both as a time and as a duration, because the clock may be changed in
+ * the meantime.
  */
 interface PreviousKey {
   key: KeyObject;

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { Subscription } from './subscription.entity.js';
 
-/** The number of newest attempts that are checked to decide whether all attempts for a partner fail. */
+/** The number of newest attempts that are checked to decide whether all attempts to a partner fail. */
 const RECENT = 20;
 export const HOURS = 24;
 
-/** SQL: the time since which all attempts for a subscription `s` have failed. */
+/** SQL: the time since which all attempts to the partner of a subscription `s` have failed. */
 export const FAILING_SINCE = `CROSS JOIN LATERAL (
     SELECT CASE WHEN count(*) > 0 AND count(*) = count(failure) THEN min(at) END AS failing_since
     FROM (
@@ -46,7 +46,7 @@ export function shownPace(
   }: Pick<Subscription, 'delivery' | 'paused_from' | 'paused_until' | 'pace'>,
   now: Date,
 ): { paused_until: Date | null; pace: number | null } {
-  // The database pauses every partner that polls, for the processes of release 1.0.0.
+  // The database pauses every partner that polls, so that processes of release 1.0.0 do not push to it.
   if (delivery === 'POLL') return { paused_until: null, pace: null };
   const isPaused = paused_from !== null && paused_until !== null && paused_from <= now && now < paused_until;
   return { paused_until: isPaused ? paused_until : null, pace: pace === null ? null : Math.round(pace * 100) / 100 };

@@ -7,7 +7,10 @@ import type { SubscriptionWarningModel } from './subscriptions.dto.js';
 
 type Addressed = Pick<Subscription, 'id' | 'account_code' | 'partner_url'>;
 
-/** A plain query, because an account may have thousands of subscriptions, and entities would cost most of the time. */
+/**
+ * A plain query, because an account may have thousands of subscriptions, and building entities would take most of the
+ * time.
+ */
 const FIND = prepared(
   'subscriptions-of-accounts',
   `SELECT id, account_code, partner_url FROM subscriptions
@@ -21,7 +24,7 @@ export class RepeatedAddresses {
 
   /**
    * Returns a warning for each subscription whose address another subscription of the account also has, by subscription
-   * id. A partner learns nothing of the subscriptions of others.
+   * id. The warnings for a partner do not reveal the subscriptions of other partners.
    */
   async warningsOf(subscriptions: readonly Subscription[]): Promise<ReadonlyMap<string, SubscriptionWarningModel[]>> {
     const accounts = [...new Set(subscriptions.map(({ account_code }) => account_code))];

@@ -45,7 +45,7 @@ class SeenCertificateModel {
   @Field(dateTime(), { always: true })
   not_after: string | null;
 
-  @Field(text({ max: 100 }), { required: true, description: 'SHA-256.' })
+  @Field(text({ max: 100 }), { required: true, description: 'SHA-256 fingerprint of the certificate.' })
   fingerprint: string;
 }
 

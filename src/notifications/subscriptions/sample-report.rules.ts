@@ -73,7 +73,7 @@ const UNKNOWN_SAMPLE =
   'The partner answered 400, because it does not know the candidate SAMPLE-CANDIDATE. A sample requires a 200: the partner should ' +
   'answer 200 to booking codes that begin with SAMPLE, and 400 to events of candidates that it does not know.';
 
-/** Returns an explanation of a failed verification if it is known what to do; undefined for other failures. */
+/** Returns an explanation of a failed verification if a remedy is known; undefined otherwise. */
 export function verificationDetail({ reason }: Pick<AttemptOutcome, 'reason'>): string | undefined {
   return reason === NO_MATCHING_RECORD ? UNKNOWN_SAMPLE : undefined;
 }

@@ -9,7 +9,7 @@ type Column = 'auth' | 'client-key' | 'signing-secret' | 'previous-signing-secre
 /** The maximum number of signing secrets in use at the same time, including the newest. */
 const MOST_SIGNING = 5;
 
-/** A signing secret that was replaced, but still signs for a time. */
+/** A signing secret that was replaced, but still signs for a limited time. */
 export interface PreviousSecret {
   secret: string;
   /** The time at which the replaced secret stops signing, in milliseconds since 1970. */

@@ -115,7 +115,7 @@ export class SubscriptionStore {
   }
 }
 
-/** Returns whether the caller may use a subscription with this id, if it exists in the caller's accounts. */
+/** Returns whether the caller may use the subscription with this id, if it exists in the caller's accounts. */
 function isInReach(id: string): boolean {
   return isUuid(id) && (currentAllowedSubscriptions()?.includes(id) ?? true);
 }

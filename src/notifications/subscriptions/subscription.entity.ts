@@ -6,7 +6,7 @@ import type { ClientAuth } from '../partner/partner-credentials.js';
 export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
 export type PartnerHealth = 'UP' | 'DOWN';
 
-/** The way to a partner: the service sends notifications to its address, or the partner fetches them. */
+/** How notifications reach a partner: the service sends them to its address, or the partner fetches them. */
 export const DELIVERIES = ['PUSH', 'POLL'] as const;
 export type PartnerDelivery = (typeof DELIVERIES)[number];
 
@@ -42,18 +42,21 @@ export class Subscription {
   @Column('text')
   account_code: string;
 
-  /** The name by which people call the partner; null if it has none. */
+  /** The name by which people call the partner; null if the partner has no name. */
   @Column('text', { nullable: true })
   name: string | null;
 
   @Column('text', { default: 'PUSH' })
   delivery: PartnerDelivery;
 
-  /** The address of the partner; an empty text if a partner that polls has none. */
+  /** The address of the partner; an empty text for a partner that polls and has no address. */
   @Column('text')
   partner_url: string;
 
-  /** The address that was verified before the partner began to poll; null if none was, or if it never polled. */
+  /**
+   * The address that was verified before the partner began to poll; null if no address was verified, or if the partner
+   * never polled.
+   */
   @Column('text', { nullable: true })
   verified_url: string | null;
 
@@ -150,8 +153,8 @@ export class Subscription {
   paused_until: Date | null;
 
   /**
-   * The requests per second that are currently sent to the partner at most; null if the partner never answered "busy",
-   * or not for a long time.
+   * The maximum number of requests per second that are currently sent to the partner; null if the partner has never
+   * answered "busy", or not for a long time.
    */
   @Column('float8', { nullable: true })
   pace: number | null;
@@ -174,7 +177,7 @@ export class Subscription {
   @Column('int', { default: 0 })
   pace_confirmed: number;
 
-  /** The time of the last send time that processes have reserved for this partner. */
+  /** The last send time that processes have reserved for this partner. */
   @Column('timestamptz', { nullable: true })
   paced_to: Date | null;
 

@@ -162,7 +162,7 @@ function beginPolling(subscription: Subscription, verifiedUrl: string, now: Date
   subscription.delivery = 'POLL';
 }
 
-/** Changes the subscription to pushing. An address that was not verified must be verified first, as a new one. */
+/** Changes the subscription to pushing. An address that was not verified must be verified first, like a new address. */
 function beginPushing(subscription: Subscription, now: Date): void {
   const { verified_url: verified, partner_url: address } = subscription;
   forgetPartner(subscription);
@@ -201,7 +201,10 @@ function forgetPartner(subscription: Subscription): void {
   } satisfies Partial<Subscription>);
 }
 
-/** Suspends the subscription. An operator who suspends it too takes it over from its partner. */
+/**
+ * Suspends the subscription. If the partner has already suspended it, an operator's suspension replaces the partner's
+ * suspension.
+ */
 export function beginSuspension(subscription: Subscription, by: 'OPERATOR' | 'PARTNER', now: Date): void {
   const isNew = subscription.state !== 'SUSPENDED';
   if (isNew) subscription.suspended_datetime = now;

@@ -91,7 +91,7 @@ export class SubscriptionBody extends SubscriptionSettings {
 export class SubscriptionPatch extends SubscriptionSettings {
   @Field(partnerUrl, {
     description:
-      'A new address must be verified, and events are kept until then. With POLL it is not, and null removes it.',
+      'A new address must be verified, and events are kept until then. With POLL, the address need not be verified, and null removes it.',
   })
   partner_url?: string | null;
 }

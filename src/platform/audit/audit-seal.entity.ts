@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
 /**
- * A seal of the audit log: digests of audit entries, which are taken soon after the entries were written. Each seal is
- * chained to the previous seal (audit-seals.ts).
+ * A seal of the audit log: digests of audit entries, which are computed soon after the entries were written. Each seal
+ * is chained to the previous seal (audit-seals.ts).
  */
 @Entity('audit_seals')
 export class AuditSeal {
@@ -29,7 +29,7 @@ export class AuditSeal {
   @Column('bytea')
   hash: Buffer;
 
-  /** The highest id of an audit entry that this seal or a previous one covers. */
+  /** The highest id of an audit entry that this seal or a previous seal covers. */
   @Column('bigint')
   through: number;
 

@@ -7,7 +7,7 @@ import { Secrets } from '../secrets.js';
 import { AT_TEXT, isSigned, signatureOf, SIGNED_COLUMNS, type SignedSeal, type Signature } from './audit-signature.js';
 
 const SEAL_EVERY_MS = 3_000;
-/** The maximum number of audit rows that one seal covers. Hashing so many rows blocks the event loop for 2 ms. */
+/** The maximum number of audit rows that one seal covers. Hashing that many rows blocks the event loop for 2 ms. */
 const BATCH = 250;
 const DIGEST_BYTES = 8;
 const COUNTERSIGN_ATTEMPTS = 20;
@@ -81,8 +81,8 @@ export interface SealedRow {
  *
  * 1. Every few seconds each process reads the rows that have no seal yet, and adds a seal for them. When two processes
  *    add a seal after the same predecessor, a unique constraint accepts only the first.
- * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. From the first
- *    row that is changed, deleted or inserted on, no later seal matches (audit-verification.ts).
+ * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. After a row was
+ *    changed, deleted or inserted, no seal from that row on matches (audit-verification.ts).
  * 3. A row gets its id before COMMIT, so a row can appear below ids that are already sealed. A later seal covers such a
  *    row. The sweep looks for late rows until every transaction of a seal's time has ended, and once more after that.
  *    `settled` names the newest seal for which no further sweep is needed.
@@ -130,7 +130,7 @@ export class AuditSeals {
 
   private async sealBatch(): Promise<number> {
     const last = await this.last();
-    // No seal is added: its signature would vouch for rows that somebody without a key may have inserted.
+    // No seal is added: its signature would vouch for rows that a person without a key may have inserted.
     if (last !== null && isSigned(this.secrets, last) !== true) {
       this.logger.warn(
         { seal: last.hash.toString('hex') },

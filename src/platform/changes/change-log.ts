@@ -1,6 +1,6 @@
 import type { Change, ChangeKind } from './change.entity.js';
 
-/** A change of a record, from which an entry of the change feed is made. */
+/** A change of a record, from which an entry of the change feed is built. */
 export interface RecordChange {
   readonly kind: ChangeKind;
   readonly change: Change;
@@ -53,10 +53,10 @@ const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_
  *    position (change-feed.ts).
  * 4. Each month is a partition (`keep_change_partitions`); retention drops whole partitions.
  *
- * Never write a row in another transaction than the change that it records, and never order the feed by time.
+ * Never write a row in a transaction other than that of the change that it records, and never order the feed by time.
  *
  * @param rows SQL of the columns at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code,
- *   booking_code, status, revision, event_sequence, notification, in this order
+ * booking_code, status, revision, event_sequence, notification, in this order
  */
 export const insertChangesOf = (rows: string): string => `
   INSERT INTO changes (generation, xid, recorded_at, ${COLUMNS})

@@ -3,7 +3,7 @@ import type { RecordChangeName } from './change.entity.js';
 
 /**
  * A listener to changes of an account's records: a subscription that may receive notifications. A trigger on
- * `subscriptions` keeps the rows.
+ * `subscriptions` keeps the rows up to date.
  */
 @Entity('event_listeners')
 export class EventListener {

@@ -12,13 +12,16 @@ export type ChangeEntry = Omit<RecordChange, 'account_code'> & { readonly id: st
  */
 export abstract class RecordEvent extends DomainEvent<ChangeEntry> {}
 
-/** A class of events. A command raises an event by recording the change of the class. */
+/** The class of the events about one kind of change. A command raises such an event by recording the change. */
 export interface RecordEventClass {
   new (...parameters: ConstructorParameters<typeof DomainEvent<ChangeEntry>>): RecordEvent;
   readonly change: RecordChangeName;
 }
 
-/** Returns the name under which the events of a change are stored; the SQL expression {@link STORED_NAME} agrees. */
+/**
+ * Returns the name under which the events of a change are stored; the SQL expression {@link STORED_NAME} returns the
+ * same name.
+ */
 export function recordEventName(change: RecordChangeName): string {
   return `record.${change.toLowerCase().replaceAll('_', '-')}`;
 }
@@ -57,7 +60,7 @@ const CONTINUED = `ON CONFLICT ON CONSTRAINT event_streams_pk
 
 /**
  * Returns the parts of a statement that append rows to the change feed (change-log.ts) and raise the events of those
- * changes that somebody listens to.
+ * changes to which a subscription listens.
  *
  * 1. `changed` appends the rows. If no listener of the account exists, nothing else is written.
  * 2. `counted` numbers the changes of each record, including those that no listener has selected. The record is locked

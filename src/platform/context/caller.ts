@@ -60,7 +60,7 @@ export function allowedAccountsOf(caller: Caller | null): AllowedAccounts {
   return caller.isOperator ? ACROSS_ACCOUNTS : [...caller.accountCodes];
 }
 
-/** The limit of a request on a route for the scope `partner`: the caller's subscriptions, and the accounts of these. */
+/** The limit of a request on a route for the scope `partner`: the caller's subscriptions, and their accounts. */
 export interface PartnerAccess {
   readonly accountCodes: readonly string[];
   readonly subscriptionIds: readonly string[];

@@ -13,7 +13,10 @@ export interface RequestContext {
   accountCode: string | null;
   /** The limit of the request on a route for the scope `partner`, set by the access check; null on other routes. */
   partnerAccess: PartnerAccess | null;
-  /** The names of the body's members, once all of them were found to be declared; null without such a body. */
+  /**
+   * The names of the body's members, after the check that all of them are declared; null before the check, and without
+   * a body.
+   */
   members: readonly string[] | null;
 }
 
@@ -40,7 +43,7 @@ export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: (
 }
 
 /**
- * Runs work that several requests share. The work belongs to none of the requests, and to no trace except the one of
+ * Runs work that several requests share. The work belongs to no single request, and to no trace except the trace of
  * `span`.
  */
 export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => T): T {

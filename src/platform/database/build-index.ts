@@ -8,7 +8,7 @@ export const MIGRATION_LOCK_TIMEOUT = '2s';
 
 /**
  * Builds an index while the table stays writable. An invalid index that an interrupted attempt left is dropped first.
- * Use it in a migration of its own with `transaction = false`.
+ * Call it in a separate migration with `transaction = false`.
  *
  * @param on the part of CREATE INDEX after the name: `ON bookings (account_code, booking_code)`
  */

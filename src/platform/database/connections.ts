@@ -5,7 +5,8 @@ import { ServiceClient, type ServiceClientConfig } from './service-client.js';
 const APPLICATION_NAME = 'candidate-eligibility-service';
 
 /**
- * The lock timeout of a statement outside a transaction. It is short, because other requests wait for the connection.
+ * The lock timeout, in milliseconds, of a statement outside a transaction. It is short, because other requests wait for
+ * the connection.
  */
 export const LOCK_TIMEOUT_MS = 2_000;
 
@@ -14,11 +15,12 @@ const CONNECTION = {
   // The time limit for opening a connection is short: while the database is unavailable, requests must fail quickly
   // instead of hanging.
   connectionTimeoutMillis: 2_000,
-  // Idle connections are kept for long, because each connection keeps the plans of its statements.
+  // Idle connections are kept for a long time, because each connection keeps the plans of its statements.
   idleTimeoutMillis: 300_000,
   query_timeout: 8_000,
   keepAlive: true,
-  // Statements are pipelined: a statement is sent before PostgreSQL has answered the earlier ones (unit-of-work.ts).
+  // Statements are pipelined: a statement is sent before PostgreSQL has answered the earlier statements
+  // (unit-of-work.ts).
   pipeline: true,
   // The socket sends the messages of one turn of the event loop together (batching-socket.ts).
   stream: batchingSocket,
@@ -57,11 +59,11 @@ export function listenerConfig(url: string): ServiceClientConfig {
 }
 
 /**
- * Divides the database connections of a process: some are for units of work and entities, and the others for statements
+ * Divides the database connections of a process: some are for units of work and entities, the rest for statements
  * outside transactions.
  *
  * In a burst of requests, commands wait before their BEGIN. Meanwhile, the events that are already committed can be
- * translated, sent and recorded, because that work has connections of its own. The division shortens the delay of
+ * translated, sent and recorded, because that work has its own connections. The division shortens the delay of
  * notifications under load.
  */
 export function connectionsFor(poolSize: number): { unitsOfWork: number; statements: number } {

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { ConnectionOptions } from 'node:tls';
 import { parseDatabaseUrl, type DatabaseAddress, type DatabaseHost, type SslMode } from './database-url.js';
 
-/** The time within which a server must accept a connection and report whether it is writable. */
+/** The time, in milliseconds, within which a server must accept a connection and report whether it is writable. */
 const PROBE_MS = 2_000;
 
 /** The SQL condition that the server is read-only: a standby, or a server with `transaction_read_only` on. */
@@ -120,8 +120,8 @@ const WAYS: Record<SslMode, readonly boolean[]> = {
 };
 
 /**
- * Returns the error to report when no attempt succeeded: an error of PostgreSQL if there is one, otherwise any error;
- * of several, the last.
+ * Returns the error to report when no attempt succeeded: the last error of PostgreSQL or, if there is none, the last
+ * error of any kind.
  */
 function tellingOf(errors: readonly unknown[]): unknown {
   return errors.findLast((error) => error instanceof pg.DatabaseError) ?? errors.at(-1);

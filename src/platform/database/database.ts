@@ -119,7 +119,7 @@ export interface Transaction {
   readonly client: PoolClient;
   /** Sends the buffered writes, so that the next query sees their effects. */
   flush(): void;
-  /** Notes that a statement was written to the database without being buffered. */
+  /** Records that a statement was written to the database without being buffered. */
   writes(): void;
 }
 
@@ -224,7 +224,8 @@ const LOST_CONNECTION_MESSAGES =
   /Connection terminated|connection timeout|timeout expired|timeout exceeded when trying to connect|Query read timeout|not queryable|Cannot use a pool after calling end|Driver not Connected|Client was closed/i;
 
 /**
- * Returns whether the statement exceeded its time limit or its lock timeout, so that it may succeed under less load.
+ * Returns whether the statement exceeded its time limit or its lock timeout, in which case it may succeed under less
+ * load.
  */
 export function isTimedOut(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };

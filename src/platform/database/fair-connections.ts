@@ -4,8 +4,8 @@ import { requestContext } from '../context/request-context.js';
 import { FairSemaphore } from '../overload/fair-semaphore.js';
 
 /**
- * The maximum time for which a request waits for a database connection. It is shorter than the statement timeout,
- * because all connections may be waiting for the same lock.
+ * The maximum time, in milliseconds, for which a request waits for a database connection. It is shorter than the
+ * statement timeout, because all connections may be waiting for the same lock.
  */
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
@@ -68,8 +68,8 @@ export function shareFairly(pool: Pool): FairSemaphore {
 }
 
 /**
- * Returns a function that connects like the pool. If the connection timed out because this process itself was busy, the
- * function retries once.
+ * Returns a function that opens connections like the pool's own `connect`. If the connection timed out because this
+ * process itself was busy, the function retries once.
  */
 function patientConnect(pool: Pool): (callback: Connect) => void {
   const connect = pool.connect.bind(pool);

@@ -104,7 +104,9 @@ function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Selects the rights of {@link grantsFor} that a role lacks. Tables of other owners than the service's are ignored. */
+/**
+ * Selects the rights of {@link grantsFor} that a role lacks. Tables with an owner other than the service's are ignored.
+ */
 const LACKING = `
   SELECT name FROM (${OF_OWNER}) AS owned WHERE NOT CASE
     WHEN kind = 'S' THEN has_sequence_privilege(oid, 'USAGE')

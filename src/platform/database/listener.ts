@@ -5,12 +5,13 @@ import { ServiceClient } from './service-client.js';
 
 const CONNECT_AGAIN_MS = 1_000;
 /**
- * The interval at which the listener polls its server. The polls keep firewalls and poolers from silently dropping the
- * connection, and detect a connection that was dropped.
+ * The interval, in milliseconds, at which the listener polls its server. The polls keep firewalls and poolers from
+ * silently dropping the connection, and detect a connection that was dropped.
  */
 const ASK_MS = 5_000;
 /**
- * The time limit for closing a connection. A server that is unavailable does not respond to the closing message either.
+ * The time limit for closing a connection, in milliseconds. A server that is unavailable does not respond to the
+ * closing message either.
  */
 const FAREWELL_MS = 1_000;
 
@@ -26,9 +27,9 @@ export interface ListenerEvents {
 }
 
 /**
- * Receives the messages of a channel (NOTIFY) on a connection of its own. A connection that only listens does not
- * notice that its server has become unavailable. The listener therefore polls the server, and reconnects if the server
- * does not respond.
+ * Receives the messages of a channel (NOTIFY) on its own connection. A connection that only listens does not notice
+ * that its server has become unavailable. The listener therefore polls the server, and reconnects if the server does
+ * not respond.
  */
 export class Listener {
   private client: pg.Client | null = null;

@@ -27,8 +27,8 @@ const RETRY_PAUSE_MS = 1_000;
  * 2. One process migrates, and the others poll for the lock. A statement that waits for the lock would be an open
  *    transaction. A concurrent index build would wait for that transaction, and both would wait forever. The waiting
  *    processes log that they wait, and give up after `waitS`.
- * 3. A migration that does not get a table lock soon is rolled back and retried: all statements queue behind a waiting
- *    lock.
+ * 3. A migration that does not get a table lock soon is rolled back and retried, because all other statements queue
+ *    behind a waiting lock.
  * 4. The lock is released explicitly: behind a pooler, closing a connection may not end its session.
  *
  * @param waitS seconds to wait for another process

@@ -3,7 +3,7 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 /** The number of times that an outdated statement is sent, because a migration may change a table several times. */
 const ATTEMPTS = 3;
 
-/** The number of times that all prepared statements of the process have got new names. */
+/** The number of times that all prepared statements of the process have been renamed. */
 let generation = 0;
 
 /**

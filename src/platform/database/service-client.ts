@@ -7,7 +7,7 @@ import { sessionSettings } from './session-settings.js';
 /** The SQLSTATE codes disk_full and io_error, which mean that the server cannot write. */
 const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 
-/** The settings of a {@link ServiceClient} in addition to those of `pg`. */
+/** The settings of a {@link ServiceClient} in addition to the settings of `pg`. */
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
   /**

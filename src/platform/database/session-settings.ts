@@ -33,8 +33,8 @@ const RELIED_ON: Readonly<Record<string, string>> = {
 };
 
 /**
- * The time limits of a connection for which the caller sets none: there are no limits. The limits of the pools are in
- * connections.ts.
+ * The time limits of a connection for which the caller sets no limits: the connection has none. The limits of the pools
+ * are in connections.ts.
  */
 const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
   statement_timeout: '0',

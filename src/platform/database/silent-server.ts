@@ -3,9 +3,12 @@ import type { Duplex } from 'node:stream';
 import { timeLimit } from '../time-limit.js';
 
 const CHECK_MS = 500;
-/** The time after a request in which no data arrives from the server, before the server counts as silent. */
+/**
+ * The time, in milliseconds, for which no data arrives from the server after a request before the server counts as
+ * silent.
+ */
 const SILENCE_MS = 2_000;
-/** The time limit for PostgreSQL to respond to a probe. */
+/** The time limit, in milliseconds, for PostgreSQL to respond to a probe. */
 const GREETING_MS = 2_000;
 /** The probe: an SSLRequest (PostgreSQL's protocol, §55.7). The server responds with one byte, before any login. */
 const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);

@@ -5,13 +5,14 @@
  * 1. Open or create the database cluster in `<dataDir>/postgres`. If this process runs as root, the server runs as
  *    another user. When that user may not enter the data folder, the cluster is in /var/lib, and `<dataDir>/postgres`
  *    is a link to it.
- * 2. Read `postmaster.pid`. A running postmaster that accepts our secret is adopted; otherwise one is launched. There
- *    is no lock of our own: PostgreSQL lets one of several processes launch, and the others adopt that server.
+ * 2. Read `postmaster.pid`. A running postmaster that accepts our secret is adopted; otherwise one is launched. No
+ *    further lock is needed: PostgreSQL lets only one of several processes launch the server, and the other processes
+ *    adopt that server.
  * 3. Hold a *keeper* session with a shared advisory lock, which means "a process uses this server".
  * 4. The server is detached and has no exit hooks. It survives this process; the next start adopts it.
  * 5. When the keeper's connection or the postmaster dies, repeat from 2 on the same port, so that `url` stays valid.
  *    When the repetition fails, or is needed too often, call `onLost`.
- * 6. To stop, trade the shared lock for the exclusive one. The process that gets it is the last user and shuts the
+ * 6. To stop, exchange the shared lock for the exclusive lock. The process that gets it is the last user and shuts the
  *    server down. Otherwise the server is left to the processes that hold the shared lock.
  *
  * Never remove `postmaster.pid` while a postmaster of the cluster may live. Never share a data folder between machines
@@ -65,8 +66,8 @@ const USERS_LOCK = 7_042_318;
 const CHECK_EVERY_MS = 500;
 const LAUNCH_PATIENCE_MS = 10_000;
 /**
- * The maximum time for which this process waits until a crashed server has recovered, or until another process has
- * stopped it.
+ * The maximum time, in milliseconds, for which this process waits until a crashed server has recovered, or until
+ * another process has stopped it.
  */
 const STATE_CHANGE_PATIENCE_MS = 60_000;
 const RESTARTS_A_MINUTE = 10;

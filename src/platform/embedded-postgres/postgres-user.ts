@@ -60,8 +60,8 @@ export function mayExecute(file: string, user: ServerUser | undefined): boolean 
 }
 
 /**
- * Returns a folder for the service in the first suitable one of the base folders. The server's user may enter the
- * returned folder, and only this process's user may write to it.
+ * Returns a folder for the service in the first suitable base folder. The server's user may enter the returned folder,
+ * and only this process's user may write to it.
  */
 export function findServiceFolder(bases: string[], user: ServerUser | undefined): string | undefined {
   return bases.map((base) => join(base, SERVICE_FOLDER)).find((folder) => canUse(folder, user));

@@ -149,8 +149,8 @@ export function isPostmasterOf(folder: string, pid: number): boolean {
   if (process.platform !== 'linux') return commandLine(pid).includes(folder);
   if (linuxProcess(pid).name !== 'postgres') return false;
   try {
-    // Device and inode of the folders are compared rather than paths, because the folder may have been moved, or may
-    // have several paths.
+    // The device and the inode of the folders are compared rather than their paths, because the folder may have been
+    // moved, or may have several paths.
     const [workingFolder, wanted] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
     return workingFolder.dev === wanted.dev && workingFolder.ino === wanted.ino;
   } catch {

@@ -51,8 +51,8 @@ export function knownNames(): string[] {
 }
 
 /**
- * Returns an instance of the event class with the given stored name. A plain object would not do, because `ofType` of
- * the event bus ignores it.
+ * Returns an instance of the event class with the given stored name. A plain object is not sufficient, because `ofType`
+ * of the event bus ignores it.
  */
 export function reviveEvent(name: string, data: object, meta: EventMeta): DomainEvent {
   const eventClass = classes.get(name);

@@ -11,9 +11,9 @@ import {
 import { closeAfterAnswer, sendContinue } from './connection.js';
 import type { BodySpace } from '../overload/body-memory.js';
 
-/** The maximum pause while a request body arrives, including the pause before its first bytes. */
+/** The maximum pause, in milliseconds, while a request body arrives, including the pause before its first bytes. */
 const MOST_PAUSE_MS = 20_000;
-/** The minimum rate at which a request body must arrive, apart from permitted pauses. */
+/** The minimum rate, in bytes per second, at which a request body must arrive, apart from permitted pauses. */
 const LEAST_BYTES_PER_S = 16 * 1024;
 const CHECK_MS = 1000;
 

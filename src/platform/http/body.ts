@@ -25,25 +25,25 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const DEFAULT_LIMIT = 256 * KIB;
 /**
- * The size up to which a body is not charged to the memory budget. Most bodies are that short, and the number of
- * connections is limited.
+ * The size, in bytes, up to which a body is not charged to the memory budget. Most bodies are that short, and the
+ * number of connections is limited.
  */
 const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
 /**
  * The maximum number of JSON values in the body of an ordinary route, which needs no more. Parsing more values would
- * take 10 ms and longer.
+ * take 10 ms or longer.
  */
 const MOST_PLAIN_VALUES = 2000;
 /**
  * The charge for a body that is almost certain to be refused, as a multiple of the usual charge. Parsing such a body
- * and listing its faults blocks the event loop for some 15 ms. If one such body arrives every three seconds, less than
+ * and listing its faults blocks the event loop for about 15 ms. If one such body arrives every three seconds, less than
  * 1 % of other requests are delayed.
  */
 const CHARGE_OF_REFUSED = 120;
 /**
- * The size from which a body is parsed outside the event loop. The code that reads such a body charges its processing
- * time to the caller.
+ * The size, in bytes, from which a body is parsed outside the event loop. The code that reads such a body charges its
+ * processing time to the caller.
  */
 export const LABORIOUS_BYTES = 32 * KIB;
 const UNPACKABLE = 'The body does not match its Content-Encoding.';
@@ -136,7 +136,7 @@ export class BodyGate implements CanActivate {
 class LargeBodyReader implements NestInterceptor {
   private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
   /**
-   * Limits the total size of the large bodies that are processed at the same time. Processing a body needs some five
+   * Limits the total size of the large bodies that are processed at the same time. Processing a body needs about five
    * times its size.
    */
   private readonly semaphore = new FairSemaphore(8 * MIB, MOST_WAIT_MS, memorySpent);

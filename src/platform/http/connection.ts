@@ -10,21 +10,24 @@ const MOST_CONNECTIONS = 4096;
 const MOST_CONNECTIONS_PER_ADDRESS = 1024;
 const MOST_HEADERS_MS = 20_000;
 /**
- * The time limit for a whole request, which also applies to a body that no handler reads. It is longer than the slowest
- * permitted body takes (body-arrival.ts).
+ * The time limit for a whole request, in milliseconds, which also applies to a body that no handler reads. It is longer
+ * than the slowest permitted body takes (body-arrival.ts).
  */
 const MOST_REQUEST_MS = 600_000;
 /**
- * The time without any traffic after which a connection is closed: the client does not read the response, or has
- * disconnected.
+ * The time without any traffic, in milliseconds, after which a connection is closed: the client does not read the
+ * response, or has disconnected.
  */
 const MOST_STILL_MS = 30_000;
 /**
- * The time for which an idle connection is kept. It is longer than the usual idle time of proxies (60 s), so that no
- * proxy sends a request on a connection that is being closed.
+ * The time, in milliseconds, for which an idle connection is kept. It is longer than the usual idle time of proxies (60
+ * s), so that no proxy sends a request on a connection that is being closed.
  */
 const MOST_UNUSED_MS = 75_000;
-/** The time for which a connection is still read after a response that was sent before the request had ended. */
+/**
+ * The time, in milliseconds, for which a connection is still read after a response that was sent before the request had
+ * ended.
+ */
 const LINGER_MS = 2_000;
 
 /**
@@ -45,7 +48,7 @@ export function boundConnections(server: Server, perAddress: boolean): void {
     request.expectsContinue = true;
     server.emit('request', request, response);
   });
-  // An unknown expectation may be ignored (RFC 9110 §10.1.1), so that the request is processed.
+  // An unknown expectation may be ignored (RFC 9110 §10.1.1), so the request is processed.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
@@ -80,7 +83,7 @@ function boundAddresses(server: Server): void {
  * Closes the connection after the response if the body of the request is incomplete and will not be read.
  *
  * If a connection is closed immediately while bytes still arrive, the client's system may drop the response (RFC 9112
- * §9.6). For a short time, arriving bytes are therefore read and discarded. Node ends the socket by `destroySoon`.
+ * §9.6). For a short time, arriving bytes are therefore read and discarded. Node closes the socket with `destroySoon`.
  */
 export function closeAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || response.headersSent) return;
@@ -93,7 +96,7 @@ export function closeAfterAnswer(request: IncomingMessage, response: ServerRespo
 }
 
 /**
- * Ends the connection after the bytes that were written last. Bytes that arrive in the short time until it closes are
+ * Ends the connection after all written bytes have been sent. Bytes that arrive in the short time until it closes are
  * discarded.
  */
 export function linger(socket: Socket): void {

@@ -9,7 +9,10 @@ const anyText: Rule = text({ max: 10_000, lines: true });
 
 /** The schema of an HTML page of the service. */
 export const PAGE = { type: 'string', maxLength: 1_000_000, pattern: '^<!doctype html>' } as const;
-/** The maximum length of a JSON Pointer into a body of the largest routes. Each character of a name may be escaped. */
+/**
+ * The maximum length of a JSON Pointer into the largest possible body, in which each character of a name may be
+ * escaped.
+ */
 const MOST_OF_POINTER = 16 * 1024 * 1024;
 /** The schema of a JSON Pointer. A pointer repeats names from the request's body exactly as they were sent. */
 export const POINTER = { type: 'string', format: 'json-pointer', maxLength: MOST_OF_POINTER } as const;
@@ -110,7 +113,7 @@ const MEANING: Record<number, string> = {
   409: 'The state of the record does not allow the request, or an earlier request is still in progress.',
   410: 'The URL was already used, or has expired.',
   413: 'The body is too large.',
-  415: 'Not application/json.',
+  415: 'The content type is not application/json.',
   422: 'The idempotency key belongs to another request.',
   429: 'Too many requests.',
   500: 'Internal error.',
@@ -166,13 +169,16 @@ export const IdempotencyHeader = () =>
     Problems(409, 422),
   );
 
-/** Documents a response with a body, and sets its status. If a route has several, the topmost one sets the status. */
+/**
+ * Documents a response with a body, and sets its status. If a route has several of these decorators, the topmost
+ * decorator sets the status.
+ */
 export const Answer = (status: number, model: Type, description = 'Done.') =>
   applyDecorators(HttpCode(status), ApiResponse({ status, type: model, description }));
 
 /**
  * Documents a response with an array of a model.
- * @param maxItems the maximum number of entries, by default that of a page of a list (200); null for an array of any
+ * @param maxItems the maximum number of entries, by default 200, as for a page of a list; null for an array of any
  * length
  */
 export const AnswerList = (

@@ -4,7 +4,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
 import { answered } from '../overload/read-share.js';
 
-/** An adapter for Express that handles requests and JSON responses with less work. */
+/** An adapter for Express that handles requests and JSON responses with less work than Nest's own adapter. */
 export class JsonAdapter extends ExpressAdapter {
   /**
    * Creates requests and responses with Express's prototypes from the start, which saves about a third of a request's

@@ -1,6 +1,6 @@
 /**
- * The delay, in milliseconds, of a response that refuses a request because there were too many. It slows down clients
- * that retry in a loop.
+ * The delay, in milliseconds, of a response that refuses a request because there were too many requests. It slows down
+ * clients that retry in a loop.
  */
 const LATE_MS = 500;
 /**

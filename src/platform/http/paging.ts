@@ -28,7 +28,7 @@ export const MOST_TAKEN = MOST + 1;
 /** The rule for the query parameter `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
-    // The maximum is that of a 32-bit integer, for generated clients. The service accepts any larger number, too.
+    // The maximum is the largest 32-bit integer, for generated clients. The service accepts any larger number, too.
     ...integer(1, 2 ** 31 - 1).schema,
     default: DEFAULT_LIMIT,
     description: `The number of entries on the page, at most ${MOST}. A larger number counts as ${MOST}.`,

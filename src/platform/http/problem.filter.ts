@@ -153,8 +153,8 @@ export function problemDocument(
 function instanceOf(request: Request, error: DomainError): string {
   const path = request.originalUrl.split('?', 1)[0];
   const pattern = (request.route as { path?: string } | undefined)?.path;
-  // For an account that is not the caller's, the pattern of the route replaces the path. The responses for foreign and
-  // for unknown accounts are therefore identical, byte for byte.
+  // For an account that is not the caller's, the pattern of the route replaces the path. The responses for another
+  // customer's account and for an unknown account are therefore identical, byte for byte.
   return error.problem === accountForbidden && pattern ? pattern.replaceAll(/:(\w+)/g, '{$1}') : path;
 }
 

@@ -20,7 +20,7 @@ const ENTRY = {
     status: integer(400, 599).schema,
     title: words,
     description: words,
-    remedy: { ...words, type: ['string', 'null'], description: 'The remedy.' },
+    remedy: { ...words, type: ['string', 'null'], description: 'The remedy for the error.' },
     members: {
       ...listOf({ schema: words, faults: () => [] }, 20).schema,
       description: 'Extension members of the problem document.',
@@ -44,7 +44,7 @@ export class ProblemsController {
   @Get()
   @Access('public')
   @ApiOperation({ summary: 'List every error code of this service' })
-  @answered('The catalogue.', { type: 'array', items: ENTRY, maxItems: 1000 })
+  @answered('The error catalogue.', { type: 'array', items: ENTRY, maxItems: 1000 })
   @PublicProblems()
   list(@Req() request: Request, @Res({ passthrough: true }) response: Response): CatalogueEntry[] | string {
     const entries = catalogueEntries();

@@ -7,7 +7,9 @@ import { headersTooLarge, malformedRequest, payloadTooLarge, requestTimeout, typ
 import { linger } from './connection.js';
 import { problemDocument, statusOf } from './problem.filter.js';
 
-/** Node's error codes that have a problem of their own. Every other error code is reported as a malformed request. */
+/**
+ * Node's error codes for which there is a specific problem. Every other error code is reported as a malformed request.
+ */
 const FOUND: Record<string, Problem | undefined> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: payloadTooLarge,

@@ -61,7 +61,7 @@ export class Job {
   @Column('bigint', { default: 0 })
   prepared_to: number;
 
-  /** The number of the job's items; null until all are collected. */
+  /** The number of the job's items; null until all items are collected. */
   @Column('int', { nullable: true })
   matched: number | null;
 

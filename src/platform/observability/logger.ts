@@ -40,7 +40,9 @@ export class Logger {
     );
   }
 
-  /** Logs only warnings and errors while the work runs, because the work makes requests that no client made. */
+  /**
+   * Logs only warnings and errors while the work runs, because the work makes requests that do not come from clients.
+   */
   async quietly<Result>(work: () => Promise<Result>): Promise<Result> {
     const { level } = this.pino;
     if (this.pino.isLevelEnabled('info')) this.pino.level = 'warn';

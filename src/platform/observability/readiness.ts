@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 /** Checks a part of the service. The result null means that the part works; any other text names the problem. */
 export type ReadinessCheck = () => Promise<string | null>;
 
-/** Collects the conditions under which this process accepts requests. Each module adds the checks of its own parts. */
+/** Collects the conditions under which this process accepts requests. Each module adds checks of its own parts. */
 @Injectable()
 export class Readiness {
   private readonly checks = new Map<string, ReadinessCheck>();

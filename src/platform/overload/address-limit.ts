@@ -20,9 +20,9 @@ interface Bucket {
 
 /**
  * Limits, for each address, the requests of public routes and the refusals of unauthenticated callers. The limit is a
- * token bucket in the memory of this process. It is enough for the people behind one address, and too little to keep a
- * process busy. It is off if the rate limit for authenticated callers is off. The package rate-limiter-flexible was
- * considered, but it has windows instead of a bucket, and does not limit the number of keys.
+ * token bucket in the memory of this process. The quota is enough for the people behind one address, and too little to
+ * keep a process busy. The limit is off if the rate limit for authenticated callers is off. The package
+ * rate-limiter-flexible was considered, but it has windows instead of a bucket, and does not limit the number of keys.
  */
 @Injectable()
 export class AddressLimit {

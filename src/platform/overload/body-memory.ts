@@ -59,7 +59,7 @@ export class BodyMemory {
     });
   }
 
-  /** @internal Marks a request body as complete, so that it no longer counts as the oldest unfinished one. */
+  /** @internal Marks a request body as complete, so that it no longer counts as the oldest unfinished body. */
   finish(space: BodySpace): void {
     this.unfinished.delete(space);
     space.caller.unfinished.delete(space);

@@ -7,8 +7,8 @@ import { rateLimited } from '../errors.js';
  */
 const SHARE = 1 / 4;
 /**
- * The longest delay between two bodies of a caller, and the longest time for which a body waits. Up to this time, the
- * caller is delayed rather than refused.
+ * The longest delay between two bodies of a caller, and the longest time for which a body waits, in milliseconds. Up to
+ * this time, the caller is delayed rather than refused.
  */
 const MOST_REST_MS = 5_000;
 const MOST_WAIT_MS = 8_000;
@@ -24,7 +24,7 @@ const MOST_REMEMBERED = 1000;
  */
 @Injectable()
 export class BodyPace {
-  /** The time at which each caller's pause ends, by `performance.now()`. */
+  /** The time at which each caller's pause ends, as measured by `performance.now()`. */
   private readonly restedAt = new Map<string, number>();
 
   /**

@@ -27,7 +27,7 @@ export class FairQueue<Entry> {
 
   /**
    * Appends an entry to the queue of its member. If the queue is full, returns the entry that was dropped, which may be
-   * the new one; otherwise null.
+   * the new entry; otherwise null.
    */
   push({ group, member }: Flow, entry: Entry): Entry | null {
     const members = this.groups.get(group) ?? new Map<string, Entry[]>();

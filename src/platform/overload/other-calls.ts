@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HttpAdapterHost } from '@nestjs/core';
 
-/** The time after a request for which the request still counts as concurrent with the deferrable work. */
+/**
+ * The time after a request, in milliseconds, for which the request still counts as concurrent with the deferrable work.
+ */
 const BESIDE_MS = 250;
 /**
  * The pause of deferrable work, as a multiple of the time for which the work ran. While there are requests, the work

@@ -7,7 +7,7 @@ import { rateLimited } from '../errors.js';
  * rest of the time, the account's reads wait.
  */
 const SHARE = 1 / 4;
-/** The maximum credit of an account that has not read for some time, and the maximum debt. */
+/** The maximum credit of an account that has not read for some time, and the maximum debt, in milliseconds. */
 const MOST_CREDIT_MS = 250;
 const MOST_DEBT_MS = 250;
 /**
@@ -15,9 +15,12 @@ const MOST_DEBT_MS = 250;
  * the process builds the response of the other.
  */
 const AT_ONCE = 2;
-/** The time after a request of a different caller for which the request counts as concurrent with a large read. */
+/**
+ * The time, in milliseconds, after a request of a different caller for which the request counts as concurrent with a
+ * large read.
+ */
 const BESIDE_MS = 1_000;
-/** The interval at which a waiting read checks whether other callers still send requests. */
+/** The interval, in milliseconds, at which a waiting read checks whether other callers still send requests. */
 const MAX_REST_MS = 100;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1_000;
@@ -28,7 +31,7 @@ interface Reader {
    * wait.
    */
   credit: number;
-  /** The time at which the credit was computed, by `performance.now()`. */
+  /** The time at which the credit was computed, as measured by `performance.now()`. */
   at: number;
   underWay: number;
   readonly waiting: Set<ReadTurn>;
@@ -44,7 +47,7 @@ export class ReadTurn {
   private enter: () => void = () => undefined;
   private refuse: () => void = () => undefined;
 
-  /** @internal A large read is created only by {@link ReadShare}. */
+  /** @internal Creates a large read. Only {@link ReadShare} calls the constructor. */
   constructor(
     private readonly share: ReadShare,
     private readonly reader: Reader,
@@ -91,8 +94,8 @@ export class ReadTurn {
  * Limits the time of each account's large reads: lists, feeds, exports. Reads by key do not count.
  *
  * 1. After each read, its duration in the database and in the process is charged to its account.
- * 2. While others send requests, an account's reads run one after another. Between them the account pauses, so that it
- *    gets a quarter of the time. An account that reads rarely has credit and does not pause.
+ * 2. While other callers send requests, an account's reads run one after another. Between them the account pauses, so
+ *    that it gets a quarter of the time. An account that reads rarely has credit and does not pause.
  * 3. While no other account sends requests, an account does not pause. At most two reads of an account run at once, so
  *    that a request of another account that arrives meanwhile waits only briefly.
  * 4. The reads of an account only wait for other reads of the same account. A request that waits too long is refused:
@@ -102,7 +105,7 @@ export class ReadTurn {
 export class ReadShare {
   private readonly readers = new Map<string, Reader>();
   private last = { name: '', at: -Infinity };
-  /** The newest request of any caller other than the one who sent the request in `last`. */
+  /** The newest request of any caller other than the caller of the request in `last`. */
   private other = this.last;
 
   /** Records a request of a caller, whatever route it uses: large reads of other accounts then pause. */

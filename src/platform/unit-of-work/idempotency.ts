@@ -161,8 +161,8 @@ class IdempotencyInterceptor implements NestInterceptor {
 }
 
 /**
- * Handles the header `Idempotency-Key` for a route that streams its body, so that the hash of the body is known only at
- * the end.
+ * Handles the header `Idempotency-Key` for a route that streams its body. The hash of such a body is known only at the
+ * end.
  */
 @Injectable()
 export class StreamedIdempotency {

@@ -18,7 +18,7 @@ export class RunningUnit implements Transaction {
   readonly events: DomainEvent[] = [];
   /** The events that were written in the transaction, and that will be published after COMMIT. */
   readonly recorded: DomainEvent[] = [];
-  /** The results of the statements that wrote changes: the events of records that somebody listens to. */
+  /** The results of the statements that wrote changes: the events of records to which a subscription listens. */
   readonly told: Promise<QueryResult<EventRow>>[] = [];
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];
@@ -115,7 +115,10 @@ export function ownRefusal(error: unknown): unknown {
   return isFinal ? error : new MustBeAlone();
 }
 
-/** Returns whether the error proves a rollback. 57P… and 25P03 end the connection, possibly after the COMMIT. */
+/**
+ * Returns whether the error proves that the transaction was rolled back. The errors 57P… and 25P03 prove nothing: they
+ * end the connection, possibly after the COMMIT.
+ */
 export function isPostgresRefusal(error: unknown): boolean {
   const { driverError = error } = error as { driverError?: unknown };
   return driverError instanceof DatabaseError && !/^(08|57P|25P03)/.test(driverError.code ?? '08');

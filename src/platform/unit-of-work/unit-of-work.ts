@@ -48,7 +48,7 @@ const MOST_JOINED = 50;
  * 2. A nested `run` joins: the outermost call does the only BEGIN and COMMIT.
  * 3. `raise(event)`, `audit(action, subject, details)` and `change(change)` are buffered and written just before
  *    COMMIT. State, event, audit entry and change feed entry therefore exist together or not at all.
- * 4. `send(statement)` does not wait for the result. Sent statements, buffered rows and COMMIT leave together, which
+ * 4. `send(statement)` does not wait for the result. Sent statements, buffered rows and COMMIT are sent together, which
  *    saves round trips. PostgreSQL executes them in order, and commits nothing after an error.
  * 5. After COMMIT, the outbox passes the events to the event bus. After a crash before that, a sweep finds them.
  * 6. `part(work)` is a savepoint: `work` may fail without failing the unit of work.
@@ -60,8 +60,8 @@ const MOST_JOINED = 50;
  *   transaction. So does work with a nested `run`.
  * - Each joined command gets its own transaction when the shared one fails, or when a command that wrote is refused.
  * - Once COMMIT is sent, only an error from PostgreSQL proves a rollback. Work that may be committed is not repeated.
- * 8. After a deadlock, or a change of a table's columns, the whole work is retried, at most twice; `work` must have no effect outside the database. The
- *    pause before a retry lets the other transaction of the deadlock get its lock.
+ * 8. After a deadlock, or a change of a table's columns, the whole work is retried, at most twice; `work` must have no
+ *    effect outside the database. The pause before a retry lets the other transaction of the deadlock get its lock.
  *
  * Never send HTTP requests inside `work`, and never let a promise outlive `work`.
  */
@@ -89,7 +89,7 @@ export class UnitOfWork {
   }
 
   /**
-   * Runs the work of a command, if possible in a transaction that it shares with others.
+   * Runs the work of a command, if possible in a transaction that it shares with other commands.
    * @param key identifies the record that the work changes; commands with the same key do not share a transaction
    * @param work may be called again for a retry
    */
@@ -118,7 +118,10 @@ export class UnitOfWork {
     return currentTransaction.current instanceof BatchedUnit;
   }
 
-  /** Reports the result of each command only after the transaction, which holds the locks of refused commands. */
+  /**
+   * Reports the result of each command only after the shared transaction has ended, because until then the locks of
+   * refused commands are held.
+   */
   private async host(joined: readonly Joined[]): Promise<void> {
     const values = new Map<Joined, unknown>();
     const refusals = new Map<Joined, unknown>();
@@ -202,8 +205,8 @@ export class UnitOfWork {
   }
 
   /**
-   * Raises an event of a record: writes its change to the feed and, if somebody listens to the change, the event to the
-   * outbox, when the current transaction commits.
+   * Raises an event of a record: writes its change to the feed and, if a subscription listens to the change, the event
+   * to the outbox, when the current transaction commits.
    */
   raiseOf({ change }: RecordEventClass, of: Omit<RecordChange, 'change'>): void {
     this.change({ ...of, change });
@@ -228,7 +231,7 @@ export class UnitOfWork {
     this.running().keep(statement, [row]);
   }
 
-  /** Calls back after the commit of the current transaction or, outside a transaction, immediately. */
+  /** Calls the function after the commit of the current transaction or, outside a transaction, immediately. */
   afterCommit(callback: () => void): void {
     const unit = currentTransaction.current;
     if (unit instanceof RunningUnit) unit.afterCommit.push(callback);
@@ -271,8 +274,8 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // After a statement fails in a transaction, PostgreSQL refuses all further ones. The first error is therefore the
-      // cause.
+      // After a statement fails in a transaction, PostgreSQL refuses all further statements. The first error is
+      // therefore the cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {

@@ -25,7 +25,7 @@ export function codePoints(text: string): number {
 }
 
 /**
- * Returns the regular expression, for the OpenAPI document, of a text without a form of its own. It only uses escapes
+ * Returns the regular expression, for the OpenAPI document, of a text without a specific form. It only uses escapes
  * that every dialect reads alike, so it cannot exclude the characters beyond C1 that are forbidden or blank. \\S is not
  * used, because its meaning differs between dialects.
  */

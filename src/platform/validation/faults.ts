@@ -16,7 +16,7 @@ const MOST_FAULTS = 100;
 /** The maximum number of entries in the list of an error response: the faults, and a note that there are more. */
 export const MOST_LISTED = MOST_FAULTS + 1;
 
-/** Returns the faults that an error response lists: the first ones, and a note if there are more. */
+/** Returns the faults that an error response lists: the first faults, and a note if there are more. */
 export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
   if (faults.length <= MOST_FAULTS) return faults;
   const more = { pointer: '', code: 'too_many_faults', detail: `Only the first ${MOST_FAULTS} errors are listed.` };
@@ -42,7 +42,7 @@ export class Faults {
     return this.found.length === 0;
   }
 
-  /** Whether the error response has no room for further faults, so that checks can stop. */
+  /** Whether the error response has no room for further faults, in which case checks can stop. */
   get isFull(): boolean {
     return this.found.length > MOST_FAULTS;
   }

@@ -32,7 +32,7 @@ export interface DeclaredField {
   readonly agreements: readonly Agreement<Record<string, unknown>>[];
 }
 
-/** The declarations of a class of request bodies or parameters about its members. */
+/** The declarations that a class of request bodies or parameters makes about its members. */
 export interface Form {
   /** The members of the class and its ancestors, by name. */
   readonly fields: ReadonlyMap<string, DeclaredField>;
@@ -44,7 +44,7 @@ export interface Form {
 
 const forms = new Map<Dto, Form>();
 
-/** Returns the declarations of a class about its members. They are computed once for each class. */
+/** Returns the declarations that a class makes about its members. They are computed once for each class. */
 export function formOf(dto: Dto): Form {
   let form = forms.get(dto);
   if (form === undefined) {

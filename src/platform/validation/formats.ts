@@ -95,8 +95,8 @@ function lettersOf(name: string): string {
 }
 
 /**
- * Returns whether the name is spelled as in the tz database. A check by Intl alone would not do: Intl ignores case, and
- * has additional names.
+ * Returns whether the name is spelled as in the tz database. A check by Intl alone is not sufficient: Intl ignores
+ * case, and has additional names.
  */
 function isTimeZone(name: string): boolean {
   return name === 'UTC' || TIME_ZONES.has(name) || TIME_ZONE_LINKS.has(name);

@@ -33,8 +33,9 @@ export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
 }
 
 /**
- * Reads the body as an instance of the class, as far as possible. If the body is no JSON object, this is the only fault
- * that the result contains. If the class tolerates unknown members, the body is checked in place rather than copied.
+ * Reads the body as an instance of the class, as far as possible. If the body is not a JSON object, this is the only
+ * fault that the result contains. If the class tolerates unknown members, the body is checked in place rather than
+ * copied.
  */
 export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
   if (value === undefined) faults.add(fault('required', 'A JSON body is required.'));
@@ -75,7 +76,8 @@ export function readParameters(
 }
 
 /**
- * Reads the members of an object: first the undeclared ones, then the declared ones in the order of their declaration.
+ * Reads the members of an object: first the undeclared members, then the declared members in the order of their
+ * declaration.
  */
 function readMembers<T extends object>(dto: Dto<T>, value: Record<string, unknown>, faults: Faults, path = ''): T {
   const form = formOf(dto);
@@ -191,8 +193,8 @@ function isKeepable(value: unknown): boolean {
 function checkIdle(value: unknown, pointer: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
-    // Line breaks are allowed, because a client may send a body back that it got with GET. The status message in such a
-    // body repeats the reason of a hold, which may contain line breaks.
+    // Line breaks are allowed, because a client may send back a body that it received with GET. The status message in
+    // such a body repeats the reason of a hold, which may contain line breaks.
     const found = characterFault(value, true);
     if (found) faults.add({ ...found, pointer });
   } else if (typeof value === 'object' && value !== null)

@@ -39,8 +39,8 @@ describe('the schema of a text', () => {
       const rule = text({ max: 100, ...options });
       const { pattern, minLength = 0 } = rule.schema as { pattern: string; minLength?: number };
       const isShown = (value: string) => value.length >= minLength && new RegExp(pattern).test(value);
-      // Only the rule also refuses texts that consist of invisible characters: the soft hyphen and, unless a text may
-      // be blank, white space.
+      // Unlike the pattern, the rule also refuses texts that consist of invisible characters: the soft hyphen and,
+      // unless a text may be blank, white space.
       const differing = values.filter((value) => isShown(value) !== (rule.faults(value).length === 0));
       expect(differing.filter((value) => !/^[\s\u00ad]+$/.test(value))).toEqual([]);
     },

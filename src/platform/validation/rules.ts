@@ -281,7 +281,8 @@ export function code(
 export function catalogueCode(): Rule {
   return code(50, {
     form: 'Must be printable, without / \\ and ; and without spaces at the beginning or end.',
-    description: 'Printable, without `;`: no invisible characters of Unicode, no blanks of any kind at the ends.',
+    description:
+      'Printable characters without `;`: no invisible Unicode characters, and no spaces at the beginning or end.',
     accepts: (value) => !value.includes(';'),
     portable: /^[^\x00-\x20\x7f-\xa0/\\;]([^\x00-\x1f\x7f-\x9f/\\;]*[^\x00-\x20\x7f-\xa0/\\;])?$/,
   });

@@ -79,7 +79,7 @@ function keep(value: unknown, kept: Kept): unknown {
 
 /**
  * Returns a scalar value unchanged, and null for an object. No known member of a result has an object as its value, so
- * that the test driver must have added the object.
+ * the test driver must have added the object.
  */
 function scalar(value: unknown): unknown {
   return typeof value === 'object' ? null : value;

@@ -35,7 +35,7 @@ export interface Judged {
  * Checks a result's body: lists the faulty members, and decides whether the result is refused. An invalid member that
  * only describes the exam does not cause a refusal.
  * @param deciding the deciding members, each as its path of names; null if every known member decides
- * @param repeated the pointers of members that occur more than once, so that the intended value is unknown
+ * @param repeated the pointers of members that occur more than once, which makes the intended value unknown
  * @throws DomainError validation_error when the body is not an object, payload_too_large
  */
 export function judge(

@@ -51,7 +51,7 @@ export class ResultReader implements OnApplicationShutdown {
     join(__dirname, 'result-reader-thread.cjs'),
     { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
   );
-  /** The end of the previous reading in the thread, which reads one body at a time. */
+  /** Resolves when the previous read in the thread has ended, because the thread reads one body at a time. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly pace: BodyPace) {}
@@ -87,8 +87,8 @@ export class ResultReader implements OnApplicationShutdown {
 }
 
 /**
- * Returns the underlying buffer of a body, which can be transferred without a copy, if it contains nothing but the
- * body. Otherwise, returns an empty list.
+ * Returns the underlying buffer of a body if it contains only the body, because such a buffer can be transferred
+ * without a copy. Otherwise, returns an empty list.
  */
 function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];

@@ -102,8 +102,8 @@ function timeOf({ booking_on }: CandidateExam): number {
 }
 
 /**
- * Returns the exam for which the `result_id` was accepted before. Refuses a result that names another candidate than
- * that of the exam.
+ * Returns the exam for which the `result_id` was accepted before. Refuses a result that names a candidate other than
+ * the candidate of the exam.
  */
 export function matchResultId(
   seen: { svc_eligiblity_id: string; candidate_id: string },

@@ -1,7 +1,7 @@
 import { characterFault, fault, integer, text, type Rule } from '../../platform/validation/rules.js';
 
 /**
- * Rules for values that test drivers send with another JSON type than the documented one. The values are accepted and
+ * Rules for values that test drivers send with a JSON type other than the documented type. The values are accepted and
  * stored as received.
  */
 

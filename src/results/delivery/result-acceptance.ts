@@ -48,7 +48,7 @@ class SettledElsewhere extends Error {}
  * 2. The match is repeated under the lock, after which nothing can change it.
  * 3. The revision, the completion, the event and the audit entry commit together.
  * 4. A refusal rolls back; then the body is stored for an operator in a separate transaction (result-reception.ts).
- * 5. After the exam, its locator and its `result_id`, the rows of the same body among the unmatched results are locked.
+ * 5. The exam is locked first, then its locator and its `result_id`, and then the unmatched results with the same body.
  *    The operator's unit of work uses the same order. One body completes one exam: the second transaction finds it
  *    settled.
  * 6. For an erased record, only the data that an erasure keeps is stored; the locked row shows whether it is erased.

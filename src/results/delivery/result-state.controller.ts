@@ -15,7 +15,7 @@ class ExamPath {
 class ReasonRequest {
   @Field(text({ min: 1, max: 1000, notBlank: true, lines: true }), {
     required: true,
-    description: 'Clients read it as `state_reason`.',
+    description: 'The reason, which clients read as `state_reason`.',
   })
   reason: string;
 }

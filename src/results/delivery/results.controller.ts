@@ -37,7 +37,7 @@ export class DeliveryController {
     description: KEPT,
   })
   @ApiBody({ type: CandidateResultsDetails })
-  @AnswerEmpty(200, 'Accepted; no body.')
+  @AnswerEmpty(200, 'The result was accepted. The response has no body.')
   @ChecksParameters()
   @DriverProblems()
   async deliverByRegistration(
@@ -55,7 +55,7 @@ export class DeliveryController {
     description: KEPT,
   })
   @ApiBody({ type: CandidateResultData })
-  @AnswerEmpty(200, 'Accepted; no body.')
+  @AnswerEmpty(200, 'The result was accepted. The response has no body.')
   @ChecksParameters()
   @DriverProblems()
   async deliverByAccount(

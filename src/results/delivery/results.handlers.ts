@@ -44,8 +44,8 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
-      // The record locator of a simulated exam (a rehearsal) is not stored, because it differs from that of the exam
-      // and must not block the exam's own locator.
+      // The record locator of a simulated exam (a rehearsal) is not stored, because it differs from the exam's own
+      // locator and must not block that locator.
       if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
         throw registrationMismatch.error();
       const taken = { resultId: null, simulated: facts.simulated };
@@ -79,7 +79,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
       const seen = await this.matchResultId(facts, accountCode);
       if (seen === null && candidateId === null) throw candidateExamNotFound.error();
       // A lock on the candidate serializes the deliveries of the candidate's results, so that each delivery sees the
-      // changes of earlier ones.
+      // changes of earlier deliveries.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
       if (resultId === null && (await this.sameBodies.isNewestSomewhere(accountCode, delivery.body))) return null;

@@ -14,8 +14,7 @@ export class ForgetMediaHandler implements ICommandHandler<ForgetMedia> {
       ORDER BY received_datetime LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
     const ofResults = `UPDATE result_revisions SET ${media} = NULL WHERE (svc_eligiblity_id, revision) IN (
       SELECT svc_eligiblity_id, revision FROM result_revisions WHERE account_code = $1 AND ${kept})`;
-    // An unmatched result may belong to several accounts, so that the shortest retention period of these accounts
-    // applies.
+    // An unmatched result may belong to several accounts, so the shortest retention period of these accounts applies.
     const ofUnmatched = `UPDATE unmatched_results SET ${media} = NULL WHERE id IN (
       SELECT id FROM unmatched_results WHERE account_codes @> ARRAY[$1] AND ${kept})`;
     let total = 0;

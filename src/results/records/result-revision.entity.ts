@@ -45,9 +45,7 @@ export class ResultRevision {
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
-  /**
-   * The validation errors of known members that do not decide about acceptance. The body was accepted in spite of them.
-   */
+  /** The validation errors of known members that do not affect acceptance. The body was accepted despite them. */
   @Column('json', { default: [] })
   faults: KeptFault[];
 

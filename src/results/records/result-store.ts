@@ -245,7 +245,7 @@ export class ResultStore {
     return this.database.query<ListedRevision>(LIST, [accountCode, candidateId, testCode]);
   }
 
-  /** Returns a revision with the parts that the caller may see; all others are null. */
+  /** Returns a revision with the parts that the caller may see; all other parts are null. */
   async get({ svc_eligiblity_id: id, revision }: RevisionKey, { media, unreleased }: Sight): Promise<ReadRevision> {
     const row = await this.database.queryOne<RevisionRow>(GET, [id, revision, media, unreleased]);
     const { photo, video_link, credentials, ...rest } = row!;

@@ -10,7 +10,7 @@ export class LikelyExamModel {
 
   @Field(listOf(oneOf(LIKENESSES, 'format_invalid'), LIKENESSES.length), {
     required: true,
-    description: 'The values that both have in common, the strongest first.',
+    description: 'The values that the exam and the result have in common, the strongest first.',
   })
   because: Likeness[];
 }

@@ -78,7 +78,7 @@ export function plainId(id: string): string {
 
 /**
  * Returns all ids that differ from the given id by one edit: a character is missing, added, replaced, or swapped with
- * the next one.
+ * the next character.
  */
 export function oneCharacterFrom(plain: string): string[] {
   const characters = [...plain];

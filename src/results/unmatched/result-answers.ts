@@ -186,7 +186,7 @@ const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
  * @throws DomainError service_unavailable while too many such responses to the application are being sent
  */
 export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
-  // The slot of the request is released, because each entry of the streamed array waits for a slot of its own.
+  // The slot of the request is released, because each entry of the streamed array waits for its own slot.
   answered(response);
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {

@@ -45,8 +45,8 @@ const READ_UNMATCHED = {
          WHERE id > $1 ORDER BY id LIMIT $2`,
   across: acrossAccounts.matching,
 };
-// Finds the e-mail addresses in results that equal one of the candidate's. They are compared as in the matching of
-// results.
+// Finds the e-mail addresses in results that equal one of the candidate's addresses. They are compared as in the
+// matching of results.
 const SAME_EMAILS = {
   text: `SELECT given FROM unnest($1::text[]) AS given
          WHERE case_folded(btrim(given)) IN (SELECT case_folded(known) FROM unnest($2::text[]) AS known)`,
@@ -169,7 +169,10 @@ export class ResultPersonalData extends PersonalData {
       ]);
   }
 
-  /** Replaces the reasons of decisions on the candidate's results, and those of other decisions that name the person. */
+  /**
+   * Replaces the reasons of decisions on the candidate's results, and the reasons of other decisions if they name the
+   * person.
+   */
   private async eraseStateReasons({ accountCode, svcEligibilityIds, person }: Subject): Promise<void> {
     const states = await this.database.query<{ svc_eligiblity_id: string; reason: string }>(FIND_STATES, [accountCode]);
     const named = states.filter(({ reason }) => namesPerson(reason, person));

@@ -17,7 +17,7 @@ const COUNT = prepared(
   acrossAccounts.figures,
 );
 
-/** $1: the number of minutes that a result may wait. */
+/** Finds unmatched results that have waited too long. $1: the number of minutes that a result may wait. */
 const OVERDUE = prepared(
   'unmatched-overdue',
   `SELECT staff_account_codes AS account_codes, count(*)::int AS count, min(received_datetime) AS oldest,

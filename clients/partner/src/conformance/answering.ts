@@ -5,7 +5,7 @@ const IN_TIME = 'Answer within 10 seconds';
 const MALFORMED = 'Answer 400 or 415, never 500, to a request that is wrong in itself';
 const PARALLEL = 16;
 
-/** The situations that check how the partner handles the form of requests, and how it responds to them. */
+/** Situations that check how the partner handles the form of requests, and how it responds. */
 export const answering: readonly Situation[] = [
   {
     title: 'unknown members',

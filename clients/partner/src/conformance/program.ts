@@ -17,7 +17,7 @@ class WrongUsage extends Error {}
 
 /**
  * Runs the program with the arguments of the command line.
- * @returns the exit code: 0 when the partner has no fault, 1 otherwise
+ * @returns the exit code: 0 if the partner passes every situation, 1 otherwise
  */
 async function main(): Promise<number> {
   const { values } = parseArgs({

@@ -3,7 +3,7 @@ import type { ChangeReason, NotificationRequest } from '../notification-request.
 import { sign } from '../signature.js';
 import { NoAnswer, type EndpointAnswer, type PartnerEndpoint } from './partner-endpoint.js';
 
-/** Thrown when the partner behaves as docs/notifications.md forbids. */
+/** Thrown when the partner's behaviour violates docs/notifications.md. */
 export class Fault extends Error {}
 
 export interface Known {
@@ -42,7 +42,7 @@ export interface Situation {
   play(scene: Scene): Promise<void>;
 }
 
-/** The means with which a situation is played: new bookings, and the partner's endpoint. */
+/** Provides new bookings and the partner's endpoint for playing a situation. */
 export class Scene {
   constructor(
     private readonly endpoint: PartnerEndpoint,
@@ -81,7 +81,7 @@ export class Scene {
     }
   }
 
-  /** Expects that the partner accepts the notification: it must answer exactly 200. */
+  /** Expects that the partner accepts the notification: it must answer with status 200. */
   async taken(prepared: Prepared, sending: Sending = {}): Promise<EndpointAnswer> {
     const answer = await this.send(prepared, sending);
     if (answer.status === 200) return answer;
@@ -110,7 +110,7 @@ export class Booking {
 
   constructor(private readonly known: Known) {}
 
-  /** Returns the next event of the booking; `changes` with undefined remove a member. */
+  /** Returns the next event of the booking; an undefined value in `changes` removes the member. */
   next(change_reason: ChangeReason, changes: Record<string, unknown> = {}, spaces?: number): Prepared {
     const { candidateId, examCode, clientEligibilityId } = this.known;
     this.sequence += 1;

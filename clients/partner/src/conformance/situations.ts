@@ -20,7 +20,7 @@ const sample: Situation = {
       location_code: 'SAMPLE-SITE',
     });
     await scene.taken(sampled);
-    // An operator may verify repeatedly; each sample has its own id.
+    // An operator may verify a subscription repeatedly; each sample notification has its own id.
     await scene.taken({ ...sampled, id: randomUUID() });
   },
 };
