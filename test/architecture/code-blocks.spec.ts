@@ -24,10 +24,10 @@ const documents = [
 /** For each section of the documents with code, the test that runs the code, or the reason why none does. */
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
-  'README.md: A walk through': 'test/guide/readme.e2e.ts',
+  'README.md: A walk-through': 'test/guide/readme.e2e.ts',
   'docs/clients.md: From a token to the change feed': 'scripts/walk.mjs',
   'docs/clients.md: A generated client': 'tools/openapi/check.mjs',
-  'docs/import.md: A file in': 'test/guide/documents.e2e.ts',
+  'docs/import.md: Import a file': 'test/guide/documents.e2e.ts',
   'docs/install.md: From nothing to the first event': 'scripts/walk.mjs',
   'docs/notifications.md: The request': 'test/guide/documents.e2e.ts',
   'docs/notifications.md: The signature': 'test/architecture/notifications-document.spec.ts',
