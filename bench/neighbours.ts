@@ -50,7 +50,7 @@ export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Sec
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
   stage.onClear(() => service.stop());
-  const job = `a bulk job of ${sizes.queued.toLocaleString('en')}`;
+  const job = `a bulk job of ${sizes.queued.toLocaleString('en')} notifications`;
   const neighbours: Record<string, Neighbour> = {
     'a flood of token requests': tokenFlood(service),
     ...(await attacks(stage, databaseUrl, service)),

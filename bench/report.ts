@@ -98,6 +98,9 @@ function askedLines(report: Report): string[] {
         called,
       }));
       const goals = by.filter(({ figure }) => figure.goal !== null);
+      const outcomes = new Set(goals.map(({ figure }) => outcomeOf(figure, 'times')));
+      // If the goals differ, or some figures have no goal, the text of a goal names its figure.
+      const isShort = outcomes.size === 1 && goals.length === by.length;
       return [
         question,
         measured,
@@ -105,10 +108,7 @@ function askedLines(report: Report): string[] {
           .filter(({ figure }) => figure.unit === 'ratio')
           .map(({ figure, called }) => `${valueOf(figure)} ${called}`)
           .join(', '),
-        // If some figures have no goal, the text of a goal names its figure.
-        [
-          ...new Set(goals.map(({ figure, called }) => outcomeOf(figure, goals.length < by.length ? called : 'times'))),
-        ].join(', '),
+        [...new Set(goals.map(({ figure, called }) => outcomeOf(figure, isShort ? 'times' : called)))].join(', '),
       ];
     }),
   );
