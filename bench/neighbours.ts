@@ -136,7 +136,9 @@ function sectionOf(
       question: name === QUIET ? 'One tenant alone' : `One tenant beside ${name}`,
       measured: `p99 ${KINDS.map((kind) => `of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', ')}`,
       judged:
-        name === QUIET ? {} : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times as long for a ${kind}`])),
+        name === QUIET
+          ? {}
+          : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times as long for a ${kind}`])),
     })),
   };
 }
