@@ -50,7 +50,7 @@ export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Sec
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
   stage.onClear(() => service.stop());
-  const job = `a bulk job of ${sizes.queued.toLocaleString('en')}`;
+  const job = `a bulk job of ${sizes.queued.toLocaleString('en')} notifications`;
   const neighbours: Record<string, Neighbour> = {
     'a flood of token requests': tokenFlood(service),
     ...(await attacks(stage, databaseUrl, service)),
@@ -136,7 +136,9 @@ function sectionOf(
       question: name === QUIET ? 'One tenant alone' : `One tenant beside ${name}`,
       measured: `p99 ${KINDS.map((kind) => `of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', ')}`,
       judged:
-        name === QUIET ? {} : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times for a ${kind}`])),
+        name === QUIET
+          ? {}
+          : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times as long for a ${kind}`])),
     })),
   };
 }

@@ -98,6 +98,9 @@ function askedLines(report: Report): string[] {
         called,
       }));
       const goals = by.filter(({ figure }) => figure.goal !== null);
+      const outcomes = new Set(goals.map(({ figure }) => outcomeOf(figure)));
+      // If the goals differ, or some figures have no goal, the text of a goal names its figure.
+      const isShort = outcomes.size === 1 && goals.length === by.length;
       return [
         question,
         measured,
@@ -105,10 +108,7 @@ function askedLines(report: Report): string[] {
           .filter(({ figure }) => figure.unit === 'ratio')
           .map(({ figure, called }) => `${valueOf(figure)} ${called}`)
           .join(', '),
-        // If some of the figures have no goal, the text of each goal names its figure.
-        [
-          ...new Set(goals.map(({ figure, called }) => outcomeOf(figure, goals.length < by.length ? called : 'times'))),
-        ].join(', '),
+        [...new Set(goals.map(({ figure, called }) => outcomeOf(figure, isShort ? undefined : called)))].join(', '),
       ];
     }),
   );
@@ -143,12 +143,12 @@ function valueOf({ value, unit }: Figure): string {
   return unit === 'ratio' ? round(value) : `${round(value)} ${unit}`;
 }
 
-function outcomeOf(figure: Figure, called: string): string {
+function outcomeOf(figure: Figure, called?: string): string {
   return `${goalOf(figure, called)} (${isMet(figure) ? 'met' : 'missed'})`;
 }
 
-function goalOf({ goal, unit }: Figure, called = 'times'): string {
+function goalOf({ goal, unit }: Figure, called = unit === 'ratio' ? 'times' : ''): string {
   if (goal === null) return '';
   const [word, limit] = 'atLeast' in goal ? ['at least', goal.atLeast] : ['at most', goal.atMost];
-  return `${word} ${limit} ${unit === 'ratio' ? called : unit}`;
+  return unit === 'ratio' ? `${word} ${limit} ${called}` : `${called} ${word} ${limit} ${unit}`.trim();
 }

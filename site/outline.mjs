@@ -6,7 +6,7 @@ export const OUTLINE = [
     [
       ['What this is', 'docs/README.md', 'index.html'],
       ['Five minutes', null, 'install.html#five-minutes'],
-      ['A walk through', 'README.md', 'readme.html'],
+      ['A walk-through', 'README.md', 'readme.html'],
       ['Concepts', 'docs/concepts.md', 'concepts.html'],
       ['Glossary', null, 'concepts.html#glossary'],
     ],

@@ -27,10 +27,10 @@ const documents = [
  */
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
-  'README.md: A walk through': 'test/guide/readme.e2e.ts',
+  'README.md: A walk-through': 'test/guide/readme.e2e.ts',
   'docs/clients.md: From a token to the change feed': 'scripts/walk.mjs',
   'docs/clients.md: A generated client': 'tools/openapi/check.mjs',
-  'docs/import.md: A file in': 'test/guide/documents.e2e.ts',
+  'docs/import.md: Import a file': 'test/guide/documents.e2e.ts',
   'docs/install.md: From nothing to the first event': 'scripts/walk.mjs',
   'docs/notifications.md: The request': 'test/guide/documents.e2e.ts',
   'docs/notifications.md: The signature': 'test/architecture/notifications-document.spec.ts',
@@ -66,15 +66,14 @@ const NOT_RUN: Record<string, string> = {
   'docs/install.md: With Docker': 'there is no engine of containers in CI',
   'docs/install.md: With systemd': 'no systemd runs in CI: scripts/shipped.mjs starts what the units start',
   'README.md: Tests and checks': 'what CI is',
-  'CONTRIBUTING.md: Work on it': 'what CI is, line by line; the second never ends',
+  'CONTRIBUTING.md: Develop': 'what CI is, line by line; the second never ends',
   'docs/delivery.md: The model': 'a step of CI; with mutations in test/proof/model/delivery.model.spec.ts',
   'docs/scaling.md: On Kubernetes': 'there is no cluster in CI: scripts/helm.mjs renders what it would be given',
   'docs/scaling.md: The image': 'CI reaches no registry of images, whose answer the command prints',
   'docs/scaling.md: On one machine': 'there is no engine of containers in CI: the drill starts what is in them',
-  'docs/notifications.md: A package, and a test of your endpoint':
+  'docs/notifications.md: Kits, and a test of your endpoint':
     'the walk of the package runs it at an address that exists',
-  'docs/notifications.md: Fetch instead of receive':
-    'bodies with made-up ids: test/notifications/poll.e2e.ts sends such',
+  'docs/notifications.md: Polling': 'bodies with made-up ids: test/notifications/poll.e2e.ts sends such',
   'docs/notifications.md: Check that nothing is missing':
     'a body with made-up values: test/notifications/digest.e2e.ts reads such',
   'docs/install.md: Five minutes': 'the first lines of README.md',

@@ -96,7 +96,7 @@ describe('the command lines of the documents', () => {
       join(folder, 'season.csv'),
       'candidate_id,first_name,last_name,test_code\nS-1,Ada,Lovelace,SANDBOX-ONE\n',
     );
-    const [lines] = blocksOf('docs/import.md', 'A file in', 'sh');
+    const [lines] = blocksOf('docs/import.md', 'Import a file', 'sh');
     const { import_id } = JSON.parse(await type(lines, { TOKEN: token, ACCOUNT: account })) as Record<string, string>;
     await eventually(async () => {
       const { body } = await app.call('GET', `/accounts/${account}/eligibility-imports/${import_id}`, { token });

@@ -74,7 +74,7 @@ describe('README.md', () => {
     }
 
     it('the commands of the walk-through work exactly as they are written', async () => {
-      const [first, ...lines] = blocksOf(README, 'A walk through');
+      const [first, ...lines] = blocksOf(README, 'A walk-through');
       expect(first).toBe('npm run partner\n');
       service = start('start', { PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'warn' });
       const base = await service.says(/Ready: (\S+)/);
