@@ -89,7 +89,7 @@ function traceparentOf(id: string, cause: string | null): string {
 @Injectable()
 export class PartnerDirectory {
   private readonly profiles = new Map<string, PartnerProfile>();
-  /** For each partner, the expiry of the certificate that this process stored last, in milliseconds. */
+  /** For each partner, the expiry of the certificate that this process stored last, in milliseconds since 1970. */
   private readonly recorded = new Map<string, number>();
 
   constructor(

@@ -6,8 +6,8 @@ import { endOfString, parseJson } from '../../platform/http/json-text.js';
  * 1. `takeApart` copies the text without these members, and records the byte offset of each in the copy. Members that
  *    are nested in a removed member are removed with it. Blanks between members are not copied.
  * 2. `putBack` reinserts any of the removed members at their offsets. The text is well-formed JSON with any subset of
- * them.
- * 3. The text is scanned once, by bytes: a body may have megabytes and 100,000 values.
+ *    them.
+ * 3. The text is scanned once, by bytes: a body may have several megabytes and 100,000 values.
  *
  * Never pass to `putBack` any text but the result of `takeApart`.
  */

@@ -2,7 +2,10 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Database } from '../../platform/database/database.js';
 import { ForgetMedia } from '../results.commands.js';
 
-/** The number of rows that one statement changes. It is small, because each photo or video link may have megabytes. */
+/**
+ * The number of rows that one statement changes. It is small, because each photo or video link may have several
+ * megabytes.
+ */
 const BATCH = 100;
 
 @CommandHandler(ForgetMedia)

@@ -176,7 +176,7 @@ function withBody(members: object, body: string): string {
 
 /**
  * Limits the number of responses with bodies of results that are being sent, in total and for each application. Each
- * response holds one entry in memory, which may have megabytes, until the entry is sent.
+ * response holds one entry in memory, which may have several megabytes, until the entry is sent.
  */
 const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 
