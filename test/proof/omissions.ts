@@ -1,12 +1,12 @@
 /**
- * Tests that a partner finds what it lost among a month of notifications, and gets it again without a person.
+ * Tests that a partner finds the notifications that it lost within a month, and gets them again without an operator.
  *
- * The kit for TypeScript polls the given number of notifications, spread over 30 days. Ten times meanwhile, this program
- * polls one notification with the partner's credentials and acknowledges it, so that the kit never gets it. Then `heal`
- * must find exactly these ten, and the kit polls them once they are replayed.
+ * The kit for TypeScript polls the given number of notifications, spread over 30 days. Ten times in the meantime, this
+ * program polls one notification with the partner's credentials and acknowledges it, so that the kit never gets it.
+ * Then `heal` must find exactly these ten, and the kit polls them once they are replayed.
  *
- * usage: npm run omissions [-- --notifications N]   (default 1000000; the exit code is 1 when an omission is not found,
- * when anything else is found, or when `heal` needs more than 20 calls for each omission)
+ * usage: npm run omissions [-- --notifications N]   (default 1000000; the exit code is 1 when `heal` misses a lost
+ * notification, finds any other, or needs more than 20 calls for each)
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
@@ -34,10 +34,10 @@ const MOST_CALLS = 20;
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 const AT_ONCE = 50_000;
-/** How long a step may take that waits for a lease or a replay, in milliseconds. */
+/** The time limit, in milliseconds, for a step that waits for a lease or a replay. */
 const PATIENCE_MS = 120_000;
 
-/** SQL: inserts the notifications $3 to $4 of $5, which are due and spread over {@link DAYS} days. */
+/** SQL: inserts the notifications $3 to $4 of a total of $5, which are due and spread over {@link DAYS} days. */
 const SEED = `WITH made AS (
     INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
       effective_date, body, state, created_datetime)
@@ -105,7 +105,8 @@ async function run(stops: Stop[]): Promise<boolean> {
         ...body,
       });
     const [{ id: lostId }] = (await once({})).body.notifications;
-    // The notification that comes with the acknowledgement is not acknowledged, and is offered again after its lease.
+    // The notification in the response to the acknowledgement is not acknowledged, and is offered again after its
+    // lease.
     await once({ ack: [lostId], lease_s: 10 });
     lost.add(lostId);
   };

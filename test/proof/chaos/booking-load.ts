@@ -16,7 +16,7 @@ export interface LoadOptions {
   /** The pause between two bookings that one worker of the load makes, in milliseconds. */
   readonly restMs?: number;
   readonly timeoutMs?: number;
-  /** The number of bookings that are made at the same time; 4 when left out. */
+  /** The number of bookings that are made at the same time; 4 by default. */
   readonly workers?: number;
   /** Whether records are changed as well; the subscription must list their changes. */
   readonly changesRecords?: boolean;

@@ -56,7 +56,7 @@ export class Ledger {
     };
   }
 
-  /** Whether the partner answers 429 to the present request. */
+  /** Whether the partner answers 429 to the current request. */
   protected isBusy(): boolean {
     return false;
   }

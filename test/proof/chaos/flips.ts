@@ -1,16 +1,16 @@
 /**
  * Tests that a subscription can be changed between PUSH and POLL at any time.
  *
- * Two processes of the service share one PostgreSQL. Bookings are created, moved and cancelled continuously. The partner
- * accepts requests and polls both processes at the same time. The subscription is changed from PUSH to POLL and back
- * again and again. The next change follows when the partner has got a notification in the present way. In the end:
+ * Two processes of the service share one PostgreSQL. Bookings are created, moved and cancelled continuously. The
+ * partner accepts requests and polls both processes at the same time. The subscription is changed between PUSH and POLL
+ * repeatedly. Each change waits until the partner has received a notification in the current mode. In the end:
  *
  * - lost, phantom, gaps, overtaken, in flight twice, unexplained: as in the chaos program (chaos.ts);
  * - duplicates: events that the partner has accepted or acknowledged more than once;
  * - faults: polls that were not answered with 200, and acknowledgements that were ignored.
  *
- * usage: npm run flips [-- --flips N]   (default 1000; the exit code is 1 when anything is found, or when fewer than 200
- * events a second were made)
+ * usage: npm run flips [-- --flips N]   (default 1000; the exit code is 1 when anything is found, or when there were
+ * fewer than 200 events per second)
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -71,7 +71,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   const load = new BookingLoad({ baseUrl, account, token, workers: WORKERS });
   const change = (delivery: string) =>
     callJson(baseUrl(), token, 'PATCH', `/admin/subscriptions/${id}`, { delivery }) as Promise<unknown>;
-  /** Returns the number of notifications that the partner has got in this way. */
+  /** Returns the number of notifications that the partner has received in this mode. */
   const got = (delivery: string) => (delivery === 'POLL' ? polling.polled : ledger.pushed);
 
   const begun = performance.now();

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Ledger } from './chaos-ledger.js';
 
-/** The time, in milliseconds, after which a poll is sent again that a process could not answer. */
+/** The time, in milliseconds, after which a poll that a process could not answer is sent again. */
 const AGAIN_MS = 100;
 const MOST = 10;
 const MOST_PROCESSING_MS = 15;
@@ -30,14 +30,14 @@ export class PollingPartner {
       readonly token: string;
       readonly ledger: Ledger;
       readonly calls: number;
-      /** Returns whether the status is that of a process whose release knows no polls. */
+      /** Returns whether the status comes from a process whose release does not support polls. */
       readonly isAbsent?: (status: number) => boolean;
     },
   ) {
     this.workers = Array.from({ length: options.calls }, () => this.work());
   }
 
-  /** Polls until a poll returns nothing. */
+  /** Stops once a poll returns no notification. */
   async stop(): Promise<void> {
     this.running = false;
     await Promise.all(this.workers);
@@ -52,7 +52,8 @@ export class PollingPartner {
         this.options.ledger.begin(id, (JSON.parse(body) as { booking_code: string }).booking_code, event_sequence),
       );
       await pause(randomInt(MOST_PROCESSING_MS));
-      // An attempt ends before its acknowledgement is sent, because the service may offer the next event at once.
+      // An attempt ends before its acknowledgement is sent, because the service may then immediately offer the next
+      // event.
       for (const end of attempts) end(200);
       ack = notifications.map(({ id }) => id);
     }

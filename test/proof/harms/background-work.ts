@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { query, TEST_CODE } from '../../../bench/prepare.js';
 
-/** The rows of an import whose candidates are kept; two further ones may be erased. */
+/** The number of candidates of an import that are never erased; the import has two more, which may be erased. */
 const IMPORT_ROWS = 200;
 /** The pattern of the ids of candidates that are never erased. */
 const KEPT = '^[0-9a-f-]{36}-[0-9]+$';
@@ -10,7 +10,7 @@ const REST_MS = 1_500;
 const BETWEEN_RESULTS_MS = 100;
 const TIMEOUT_MS = 10_000;
 const SETTLE_MS = 180_000;
-/** Jobs are created for the notifications of this last time, in milliseconds. */
+/** Each job replays the notifications of the last milliseconds, as many as this number. */
 const REPLAYED_MS = 20_000;
 
 interface Options {
@@ -22,19 +22,19 @@ interface Options {
   readonly subscriptionId: string;
 }
 
-/** The number of acknowledged pieces of work, and what became of them. */
+/** The numbers of acknowledged requests of each kind, and of those whose effects are wrong or missing. */
 export interface WorkVerdict {
   readonly imports: number;
   readonly unfinishedImports: number;
-  /** Rows of acknowledged imports that created no record. */
+  /** The number of rows of acknowledged imports that created no record. */
   readonly lostRows: number;
-  /** Rows that created a second record. */
+  /** The number of rows that created a second record. */
   readonly doubledRows: number;
   readonly erasures: number;
   readonly unfinishedErasures: number;
   readonly jobs: number;
   readonly unfinishedJobs: number;
-  /** Parts of jobs whose sums are wrong. */
+  /** The number of parts of jobs with wrong counts. */
   readonly wrongSums: number;
   readonly results: number;
   readonly lostResults: number;
@@ -65,7 +65,7 @@ export class BackgroundWork {
   }
 
   private async again(restMs: number, work: () => Promise<void>): Promise<void> {
-    // A failed piece of work was not acknowledged, and nothing is expected of it.
+    // A failed request was not acknowledged, so the judge expects no effect of it.
     for (; this.running; await pause(randomInt(restMs, 2 * restMs))) await work().catch(() => undefined);
   }
 

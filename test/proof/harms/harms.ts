@@ -1,5 +1,5 @@
 /**
- * Tests that nothing is lost whatever happens to the machine, while all kinds of work are under way.
+ * Tests that nothing is lost when processes, clocks or disks fail while all kinds of work are in progress.
  *
  * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Candidates are imported and
  * erased, results are delivered, bookings are created, moved and cancelled, and bulk jobs replay notifications. One
@@ -10,11 +10,11 @@
  * - read-only: PostgreSQL refuses writes for a minute;
  * - disk: the disk of PostgreSQL is full for three seconds.
  *
- * At the end everything must have settled, and the table has what was lost, doubled or out of order (../chaos/chaos.ts).
- * A notification may be doubled only by a harm between its two deliveries.
+ * At the end, all work must be complete, and a table shows everything that was lost, duplicated or out of order
+ * (../chaos/chaos.ts). A notification may be delivered twice only if a harm occurred between the two deliveries.
  *
- * usage: npm run harms [-- --rounds kill=200,clock=10,read-only=3,disk=10]   (the exit code is 1 when anything is found;
- * needs root on Debian 12)
+ * usage: npm run harms [-- --rounds kill=200,clock=10,read-only=3,disk=10]   (the exit code is 1 when anything is
+ * found; needs root on Debian 12)
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -51,12 +51,12 @@ const REST_MS = 1_500;
 /** The requests per second above which the second partner answers 429. */
 const PER_SECOND = 40;
 
-/** Returns the rounds of all kinds, mixed. */
+/** Returns the kinds of the rounds in the order in which they run. */
 function roundsOf(text: string): Kind[] {
   const counts = text.split(',').map((one) => one.split('='));
   for (const [kind] of counts) if (!KINDS.includes(kind as Kind)) throw new Error(`There is no harm ${kind}.`);
   const total = counts.reduce((sum, [, count]) => sum + Number(count), 0);
-  // Each kind is spread evenly over the whole run.
+  // The rounds of each kind are spread evenly over the whole run.
   return counts
     .flatMap(([kind, count]) =>
       Array.from({ length: Number(count) }, (_, at) => ({
@@ -68,7 +68,7 @@ function roundsOf(text: string): Kind[] {
     .map(({ kind }) => kind);
 }
 
-/** Answers 429 above a number of requests in any second. */
+/** Answers 429 to requests above {@link PER_SECOND} in any second. */
 class PacedLedger extends Ledger {
   private readonly taken: number[] = [];
   busy = 0;
@@ -100,7 +100,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   stops.push(() => Promise.all(unmounts.map((unmount) => unmount())));
   const clock = join(folder, 'clock');
   writeFileSync(clock, '+0', { mode: 0o644 });
-  // The programs that are started from here on have the clock of this file. This program keeps the true one.
+  // Programs that are started from here on use the clock in this file; this program keeps the real clock.
   Object.assign(process.env, {
     LD_PRELOAD: FAKETIME,
     FAKETIME_TIMESTAMP_FILE: clock,
@@ -166,7 +166,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   };
   for (const [at, kind] of rounds.entries()) {
     await pause(randomInt(REST_MS, 2 * REST_MS));
-    // Every moment of the harm may cut an attempt from its record.
+    // At any moment of the harm, an attempt may be separated from its record.
     const marks = setInterval(() => [plain, paced].forEach((ledger) => ledger.killed()), 200);
     try {
       await harms[kind]();

@@ -10,7 +10,7 @@ import { PollingPartner } from '../chaos/polling-partner.js';
 import type { Stop } from '../stops.js';
 
 const POLLS = 4;
-/** The time, in milliseconds, for which the failing partner fails, and then works. */
+/** The time, in milliseconds, for which the failing partner alternately fails and works. */
 const FAILING_MS = 8_000;
 const BETWEEN_BOOKINGS_MS = 2_000;
 const SETTLE_MS = 120_000;
@@ -30,7 +30,9 @@ interface Setting {
   readonly stops: Stop[];
 }
 
-/** Uses what only the later release can do: a partner that polls, and an alert by mail about a partner that fails. */
+/**
+ * Uses features that only the later release has: a partner that polls, and an alert by mail about a partner that fails.
+ */
 export class LaterFeatures {
   private isFailing = true;
   private ends = false;
@@ -73,7 +75,7 @@ export class LaterFeatures {
     return [...this.polling.faults, ...this.load.faults];
   }
 
-  /** Waits until the partner that failed has everything, and each message of the alert is sent. */
+  /** Waits until the partner that failed has received everything, and each message of the alert has been sent. */
   async settle(): Promise<void> {
     this.ends = true;
     await this.turns;

@@ -7,18 +7,18 @@
  * priority, as if it had a machine of its own. As behind a proxy, an old process gets no new request once it has been
  * asked to end.
  *
- * A second partner gets the same notifications. It polls them as soon as the first process of the later release runs, and
- * cannot poll while all processes are of the earlier one. A third partner fails again and again, so that mails of an alert
- * are due.
+ * A second partner gets the same notifications. It polls them as soon as the first process of the later release runs,
+ * and cannot poll while all processes run the earlier release. A third partner fails repeatedly, so that an alert sends
+ * mails.
  *
  * With `--earlier FOLDER`, the earlier release is the build in this folder, and the later one is the present build.
  * Otherwise the earlier one is the present build, and the later one has planted migrations (next-release.ts).
  *
- * - faults: answers 5xx other than 503 with `Retry-After`, and calls without an answer;
- * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts), for each of
- *   the two partners;
- * - mails: the mails of the alert that were sent; each must be sent exactly once;
- * - p99: of the calls during the rolls, as a multiple of that before.
+ * - faults: responses with 5xx, except 503 with `Retry-After`, and calls without a response;
+ * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts), for each
+ *   of the two partners;
+ * - mails: the mails of the alert, each of which must be sent exactly once;
+ * - p99: the p99 of the calls during the rolls, as a multiple of the p99 before the rolls.
  *
  * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default: 2 rolls, forward and back; the exit code is 1 when
  * anything is found, or the p99 is more than 1.5 times the p99 before; needs root on Linux)
@@ -131,7 +131,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   }
   const during = p99(load.durations);
   await load.stop();
-  // Only the later release can be polled, and sends mails.
+  // Only a process of the later release can answer polls and send mails.
   services.unshift(await start(later));
   await features!.settle();
   await settle(database.url);
