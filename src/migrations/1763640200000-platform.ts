@@ -17,8 +17,8 @@ async function caseFolding(runner: QueryRunner): Promise<string> {
   )) as { collname: string }[];
   const present = new Set(rows.map(({ collname }) => collname));
   const collation = COLLATIONS.find((name) => present.has(name))!;
-  // The text is converted to upper case first, so that a letter with several lower-case forms always gets the same
-  // form. Otherwise, the final sigma would depend on the letter that follows.
+  // The text is converted to upper case first, so that a letter with several lower-case forms always gets the same one.
+  // Otherwise, the final sigma would depend on the letter that follows.
   return `
     CREATE FUNCTION case_folded(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN replace(lower(upper(given COLLATE pg_catalog."${collation}")), 'ς', 'σ')`;
