@@ -20,7 +20,9 @@ import { candidateHasOpenBooking } from './privacy.errors.js';
  * 2. The candidate's records are locked, so that meanwhile nobody can book an exam, change a record or deliver a
  *    result. A SCHEDULED record prevents the erasure.
  * 3. PENDING and ELIGIBLE records are cancelled in the same way as by a request. Their vouchers are released.
- * 4. Each module erases its own tables, under one pseudonym that cannot be traced back.
+ * 4. Each module erases its own tables, under one pseudonym that cannot be traced back. The platform rewrites the events
+ *    first. A translation holds its events locked until its notifications are committed, so none can appear after the
+ *    notifications were rewritten (test/proof/model/records).
  * 5. A record that was erased before keeps its pseudonym and is not reported again.
  * 6. Everything is one transaction: a candidate is erased everywhere or nowhere.
  *

@@ -68,6 +68,8 @@ const CONTINUED = `ON CONFLICT ON CONSTRAINT event_streams_pk
  * 3. `told` writes the selected changes to the outbox. The statement decides by its own snapshot: a listener that was
  *    committed before the change is seen.
  *
+ * test/proof/model/records contains a formal model of this protocol. Change the model first.
+ *
  * @param rows SQL of the rows, as for `insertChangesOf`
  * @param traceparent SQL of the trace context of a row `numbered`
  * @param isFirst whether each row is the first change of its record, which needs no numbering

@@ -1,5 +1,5 @@
 /**
- * Visits every state of every configuration of the two protocols: the delivery and the change feed.
+ * Visits every state of every configuration of the three protocols: the delivery, the change feed and records' events.
  *
  * usage: npm run model [-- --mutations] (`--mutations` also shows which promise each mutation of a protocol breaks)
  */
@@ -10,11 +10,15 @@ import { FEED_CONFIGURATIONS, feedConfigurationOf } from './feed/feed-configurat
 import { FEED_MUTATIONS, type FeedMutation } from './feed/feed-mutations.js';
 import { FeedModel } from './feed/feed.model.js';
 import { MUTATIONS, type Mutation } from './mutations.js';
+import { RECORDS_CONFIGURATIONS, recordsConfigurationOf } from './records/records-configurations.js';
+import { RECORDS_MUTATIONS, type RecordsMutation } from './records/records-mutations.js';
+import { RecordsModel } from './records/records.model.js';
 import { search, type Protocol } from './state-search.js';
 
 const WHOLE: readonly (readonly [string, Protocol])[] = [
   ...[...SMALL, ...LARGE].map((one) => [one.name, new DeliveryModel(one)] as const),
   ...FEED_CONFIGURATIONS.map((one) => [`feed: ${one.name}`, new FeedModel(one)] as const),
+  ...RECORDS_CONFIGURATIONS.map((one) => [`records: ${one.name}`, new RecordsModel(one)] as const),
 ];
 
 const MUTATED: readonly (readonly [string, { because: string; shownBy: string }, Protocol])[] = [
@@ -25,6 +29,11 @@ const MUTATED: readonly (readonly [string, { because: string; shownBy: string },
   ...(Object.keys(FEED_MUTATIONS) as FeedMutation[]).map((mutation) => {
     const { shownBy } = FEED_MUTATIONS[mutation];
     return [mutation, FEED_MUTATIONS[mutation], new FeedModel(feedConfigurationOf(shownBy), mutation)] as const;
+  }),
+  ...(Object.keys(RECORDS_MUTATIONS) as RecordsMutation[]).map((mutation) => {
+    const { shownBy } = RECORDS_MUTATIONS[mutation];
+    const protocol = new RecordsModel(recordsConfigurationOf(shownBy), mutation);
+    return [mutation, RECORDS_MUTATIONS[mutation], protocol] as const;
   }),
 ];
 
@@ -41,7 +50,7 @@ function checkProtocols(): boolean {
     states += verdict.states;
     sound &&= verdict.fault === null;
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    say(`${name.padEnd(22)} ${String(verdict.states).padStart(9)} states ${seconds.padStart(6)} s`);
+    say(`${name.padEnd(30)} ${String(verdict.states).padStart(9)} states ${seconds.padStart(6)} s`);
     if (verdict.fault !== null) say([verdict.fault, ...verdict.trace].join('\n    '));
   }
   say(`${states} states in ${((performance.now() - begun) / 1000).toFixed(1)} s: ${sound ? 'no fault' : 'FAULT'}`);

@@ -132,7 +132,8 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
   const [benignFrom, benignTo] = [new Numbers(), new Numbers()];
   const current = new Uint8Array(protocol.size);
   let steps = 0;
-  let broken: { at: number; fault: string } | null = null;
+  // The step that breaks a promise. The state to which it leads may have been reached before, without a fault.
+  let broken: { from: number; label: number; fault: string } | null = null;
 
   const enter = (state: Uint8Array, from: number, label: number): number => {
     const index = store.add(state);
@@ -140,7 +141,7 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
     cameFrom.push(from);
     cameBy.push(label);
     const fault = protocol.faultOf(state);
-    if (fault !== null) broken ??= { at: -1 - index, fault };
+    if (fault !== null) broken ??= { from, label, fault };
     return -1 - index;
   };
   const traceTo = (index: number): string[] => {
@@ -163,15 +164,15 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
     protocol.expand(current, (to, label, benign, fault) => {
       steps += 1;
       const index = enter(to, next, label);
-      if (fault !== null) broken ??= { at: index, fault };
+      if (fault !== null) broken ??= { from: next, label, fault };
       if (benign) {
         benignFrom.push(next);
         benignTo.push(index);
       }
     });
     // The type of the variable is asserted, because TypeScript does not see that a closure assigns it.
-    const found = broken as { at: number; fault: string } | null;
-    if (found !== null) return verdict(found.fault, traceTo(found.at));
+    const found = broken as { from: number; label: number; fault: string } | null;
+    if (found !== null) return verdict(found.fault, [...traceTo(found.from), protocol.describe(found.label)]);
   }
   if (next < store.count) return verdict(null, [], true);
 

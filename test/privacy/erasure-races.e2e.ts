@@ -1,0 +1,57 @@
+import pg from 'pg';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let subscribed: Subscribed;
+let holder: pg.Client;
+
+beforeAll(async () => {
+  app = await startApp();
+  subscribed = await Subscribed.start(app, { record_changes: ['CREATED'] });
+  holder = new pg.Client({ connectionString: app.databaseUrl });
+  await holder.connect();
+});
+afterAll(async () => {
+  await holder.end();
+  await subscribed.stop();
+  await app.close();
+});
+
+const waiting = async (query: string) =>
+  (
+    await holder.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
+      [query],
+    )
+  ).rowCount;
+
+test('an erasure also rewrites a notification that a translation makes meanwhile', async () => {
+  const { scene } = subscribed;
+  // The translation of the record's event waits for this lock after it has read the event.
+  await holder.query(`
+    CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$;
+    CREATE TRIGGER wait BEFORE INSERT ON notifications FOR EACH ROW EXECUTE FUNCTION wait();
+    SELECT pg_advisory_lock(1)`);
+  const record = await app.given.eligibility(scene);
+  const { candidate_id } = record['candidate'] as { candidate_id: string };
+  await eventually(async () => expect(await waiting('WITH open AS%')).toBe(1));
+  const path = `accounts/${scene.account}/candidates/${candidate_id}/erase`;
+  const erased = await subscribed.admin('POST', path, { reason: 'asked for' });
+  expect(erased.status).toBe(202);
+  await eventually(async () => expect(await waiting('UPDATE domain_events%')).toBe(1), 20_000);
+  await holder.query('SELECT pg_advisory_unlock(1)');
+  await eventually(async () => {
+    const job = await subscribed.get(`/admin/jobs/${erased.body.job_id}`);
+    expect(job.body).toMatchObject({ state: 'DONE' });
+  }, 20_000);
+  const bodies = await app.given.sql(
+    `SELECT body FROM notifications WHERE booking_code = $1
+     UNION ALL SELECT data::text FROM domain_events WHERE stream = $1`,
+    [record['svc_eligiblity_id']],
+  );
+  expect(bodies.length).toBeGreaterThanOrEqual(2);
+  expect(JSON.stringify(bodies)).not.toContain(candidate_id);
+});

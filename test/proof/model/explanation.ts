@@ -1,0 +1,88 @@
+import type { Protocol } from './state-search.js';
+
+/** An operation of a real run. Its effect lies between its start and its end. */
+export interface Timed {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Returns whether the step from one state to another is the operation's effect, or a part of it.
+ * @param label the step's label, as for `Protocol.describe`
+ */
+export type EffectOf<Operation> = (
+  operation: Operation,
+  label: number,
+  from: Uint8Array,
+  to: Uint8Array,
+) => 'none' | 'part' | 'whole';
+
+/** A possible state of the model, with the started operations that have had their effect, as bits. */
+interface Possible {
+  readonly bytes: Uint8Array;
+  readonly done: number;
+}
+
+/**
+ * Finds the first operation of a real run that the protocol cannot explain. Of concurrent operations, every order is
+ * tried.
+ * @returns null when the run is a path of the protocol
+ */
+export function firstUnexplainedBy<Operation extends Timed>(
+  protocol: Protocol,
+  operations: readonly Operation[],
+  effectOf: EffectOf<Operation>,
+): Operation | null {
+  const moments = operations
+    .flatMap((operation, bit) => [
+      { at: operation.start, bit, isEnd: false },
+      { at: operation.end, bit, isEnd: true },
+    ])
+    .sort((a, b) => a.at - b.at);
+  let possible: Possible[] = [{ bytes: protocol.initial(), done: 0 }];
+  const slots: (Operation | null)[] = [];
+  const slotOf = new Map<number, number>();
+  for (const { bit, isEnd } of moments) {
+    if (!isEnd) {
+      // An operation of the trace has a bit only while it runs.
+      const free = slots.indexOf(null);
+      const slot = free < 0 ? slots.length : free;
+      slots[slot] = operations[bit];
+      slotOf.set(bit, slot);
+      continue;
+    }
+    const slot = slotOf.get(bit)!;
+    possible = closed(protocol, possible, slots, effectOf)
+      .filter(({ done }) => done & (1 << slot))
+      .map(({ bytes, done }) => ({ bytes, done: done & ~(1 << slot) }));
+    if (possible.length === 0) return operations[bit];
+    slots[slot] = null;
+  }
+  return null;
+}
+
+/** Adds every state that the running operations reach. */
+function closed<Operation>(
+  protocol: Protocol,
+  possible: readonly Possible[],
+  slots: readonly (Operation | null)[],
+  effectOf: EffectOf<Operation>,
+): readonly Possible[] {
+  const found = new Map<string, Possible>();
+  const add = (one: Possible) => {
+    const key = `${one.done} ${String(one.bytes)}`;
+    if (!found.has(key)) found.set(key, one);
+  };
+  for (const one of possible) add(one);
+  // Iterating over the Map of states includes the states that are added meanwhile.
+  for (const { bytes, done } of found.values())
+    protocol.expand(bytes, (to, label, _benign, fault) => {
+      if (fault !== null) return;
+      for (const [slot, operation] of slots.entries()) {
+        if (operation === null || done & (1 << slot)) continue;
+        const effect = effectOf(operation, label, bytes, to);
+        if (effect !== 'none') add({ bytes: to.slice(), done: effect === 'whole' ? done | (1 << slot) : done });
+      }
+    });
+  return [...found.values()];
+}

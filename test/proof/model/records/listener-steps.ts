@@ -1,0 +1,29 @@
+import { ROW } from './records-state.js';
+import { recordsLabel, type RecordsStep } from './records-step.js';
+
+/**
+ * The steps of subscriptions. A transaction that changes a subscription also keeps its row in `event_listeners`, by a
+ * trigger. No other transaction waits for it or reads what it has not committed. It is therefore one step.
+ */
+export function listenerSteps(step: RecordsStep): void {
+  for (const [s, { selected, listed }] of step.state.subscriptions.entries()) {
+    const isLate = step.is('a listener is kept in a transaction of its own');
+    if (isLate && listed < selected)
+      step.take(recordsLabel('list the subscription', s), (to) => void (to.subscriptions[s].listed = selected));
+    if (selected + 1 === step.versions[s].length) continue;
+    const isKept =
+      !isLate && !(step.is('the service keeps the listeners') && step.versions[s][selected + 1].endsWith('*'));
+    step.take(
+      recordsLabel('change the subscription', s),
+      (to) => {
+        const one = to.subscriptions[s];
+        one.selected++;
+        if (isKept) one.listed = one.selected;
+        // A subscription that no longer selects a change need not get its event if that is not yet translated.
+        for (const [change, event] of to.changes.entries())
+          if (event.row !== ROW.SETTLED && !step.selects(s, one.selected, change)) event.owed &= ~(1 << s);
+      },
+      false,
+    );
+  }
+}

@@ -1,0 +1,117 @@
+/** A state of the model of records' events. Every number is a byte: states are compared as byte arrays (state-search.ts). */
+
+/**
+ * The phases of a transaction that changes a record. READ: the statement that writes the change has its snapshot. ENDED:
+ * rolled back, also by the end of its process. LOST: committed by a process that ended before it published the events.
+ */
+export const PHASE = { NONE: 0, BEGUN: 1, LOCKED: 2, READ: 3, WRITTEN: 4, COMMITTED: 5, ENDED: 6, LOST: 7 } as const;
+/** The states of a row in the outbox. WRITTEN: the transaction is not committed. */
+export const ROW = { NONE: 0, WRITTEN: 1, UNSETTLED: 2, SETTLED: 3 } as const;
+/** The phases of a translation, which has two statements. MAKING occurs only in a mutation. */
+export const TRANSLATING = { IDLE: 0, FOUND: 1, LOCKING: 2, MAKING: 3 } as const;
+
+const TRANSACTION = [
+  'phase',
+  /** The versions of all subscriptions when the transaction began, and the listeners in its statement's snapshot. */
+  'begun',
+  'seen',
+  /** The last number of the record before the statement, and how many numbers the statement has taken. */
+  'base',
+  'numbers',
+  /** Whether a subscription of the account listed any change when the statement began. */
+  'isHeard',
+  /** The events that an erasure has locked and rewritten, as bits, and whether it has rewritten the notifications. */
+  'rewritten',
+  'hasCleared',
+] as const;
+const CHANGE = [
+  'row',
+  'number',
+  /** The subscriptions that have selected the change without a break since its statement began, as bits. */
+  'owed',
+  /** Whether the event names the person. */
+  'isNamed',
+  /** The subscriptions that have a notification, as bits; then those whose notification names the person. */
+  'notified',
+  'named',
+  /** The notifications that a running erasure has rewritten, as bits. */
+  'cleared',
+] as const;
+/** A subscription and its row in `event_listeners`, by the index of the version. */
+const SUBSCRIPTION = ['selected', 'listed'] as const;
+/** A record: its row in `event_streams`, the number of its changes that were heard, and whether it was erased. */
+const RECORD = ['sequence', 'heard', 'isErased'] as const;
+const TRANSLATOR = [
+  'phase',
+  'record',
+  'upTo',
+  /** The events that the first statement has found; then those that the second one has yet to lock, as bits. */
+  'found',
+  'open',
+  /** The versions of the subscriptions in the snapshot of the second statement, and in that of the first. */
+  'seen',
+  'seenFirst',
+  /** The events that are locked; then those that are translated, and those whose data name the person, as bits. */
+  'locked',
+  'taken',
+  'names',
+  'hasSkipped',
+] as const;
+
+type Numbers<Names extends readonly string[]> = Record<Names[number], number>;
+export type Transaction = Numbers<typeof TRANSACTION>;
+type Change = Numbers<typeof CHANGE>;
+export type Translator = Numbers<typeof TRANSLATOR>;
+
+/** The number of elements of each kind in a state. */
+export interface Sizes {
+  readonly transactions: number;
+  readonly changes: number;
+  readonly subscriptions: number;
+  readonly records: number;
+  readonly translators: number;
+}
+
+export interface RecordsState {
+  readonly transactions: readonly Transaction[];
+  readonly changes: readonly Change[];
+  readonly subscriptions: readonly Numbers<typeof SUBSCRIPTION>[];
+  readonly records: readonly Numbers<typeof RECORD>[];
+  readonly translators: readonly Translator[];
+}
+
+const NAMES = {
+  transactions: TRANSACTION,
+  changes: CHANGE,
+  subscriptions: SUBSCRIPTION,
+  records: RECORD,
+  translators: TRANSLATOR,
+} as const;
+const KINDS = Object.keys(NAMES) as (keyof Sizes)[];
+
+export const sizeOf = (sizes: Sizes): number =>
+  KINDS.reduce((size, kind) => size + sizes[kind] * NAMES[kind].length, 0);
+
+export function decode(bytes: Uint8Array, sizes: Sizes): RecordsState {
+  let at = 0;
+  const state = {} as Record<keyof Sizes, Record<string, number>[]>;
+  for (const kind of KINDS) {
+    state[kind] = [];
+    for (let n = 0; n < sizes[kind]; n++) {
+      const one: Record<string, number> = {};
+      for (const name of NAMES[kind]) one[name] = bytes[at++];
+      state[kind].push(one);
+    }
+  }
+  return state as unknown as RecordsState;
+}
+
+export function encode(state: RecordsState, bytes: Uint8Array): void {
+  let at = 0;
+  for (const kind of KINDS)
+    for (const one of state[kind] as readonly Record<string, number>[])
+      for (const name of NAMES[kind]) bytes[at++] = one[name];
+}
+
+export const isRunning = ({ phase }: Transaction): boolean => phase >= PHASE.BEGUN && phase <= PHASE.WRITTEN;
+export const isStored = ({ row }: Change): boolean => row === ROW.UNSETTLED || row === ROW.SETTLED;

@@ -1,0 +1,69 @@
+import { firstUnexplainedBy, type Timed } from '../explanation.js';
+import { decode } from './records-state.js';
+import { readRecordsLabel, type RecordsConfiguration } from './records-step.js';
+import { RecordsModel } from './records.model.js';
+
+/** An operation of a real run. Its `n` is the number of the transaction, the subscription or the translator. */
+export type Operation = Timed & { readonly n: number } & (
+    | {
+        readonly what:
+          | 'lock'
+          | 'commit'
+          | 'roll back'
+          | 'change the subscription'
+          | 'commit the translation'
+          | 'roll back the translation';
+      }
+    /** The statement of a writer, with the number of the event of each of its changes; 0 without an event. */
+    | { readonly what: 'write'; readonly numbers: readonly number[] }
+    /** The first statement of a translator, with the last event that it is to translate, and the events found. */
+    | { readonly what: 'find'; readonly upTo: number; readonly found: readonly number[] }
+    /** The second statement, with the number of translated events, and each notification's event and subscription. */
+    | { readonly what: 'translate'; readonly events: number; readonly made: readonly (readonly [number, number])[] }
+  );
+
+const bitsOf = (numbers: readonly number[]) => numbers.reduce((bits, n) => bits | (1 << n), 0);
+
+/**
+ * Finds the first operation that the model cannot explain.
+ * @param operations those of all writers, subscriptions and translators; changes are numbered as in the configuration
+ * @returns null when the run is a path of the model
+ */
+export function firstUnexplained(
+  configuration: RecordsConfiguration,
+  operations: readonly Operation[],
+): Operation | null {
+  const model = new RecordsModel(configuration);
+  const { step } = model;
+  return firstUnexplainedBy(model, operations, (operation, label, _from, to) => {
+    const { name, n, other } = readRecordsLabel(label);
+    if (n !== operation.n) return 'none';
+    const is = (fits: boolean) => (fits ? 'whole' : 'none');
+    switch (operation.what) {
+      case 'write': {
+        if (name === 'read') return 'part';
+        const { changes } = decode(to, step.sizes);
+        const numbers = step.scripts[n].changes.map((change) => changes[change].number);
+        return is(name === 'write' && String(numbers) === String(operation.numbers));
+      }
+      case 'find': {
+        if (name !== 'find' || other !== operation.upTo) return 'none';
+        return is(decode(to, step.sizes).translators[n].found === bitsOf(operation.found));
+      }
+      case 'translate': {
+        if (name !== 'translate' && name !== 'lock an event') return 'none';
+        const { open, taken, seen } = decode(to, step.sizes).translators[n];
+        if (open !== 0) return 'part';
+        const events = [...step.letters.keys()].filter((change) => taken & (1 << change));
+        const made = events.flatMap((change) =>
+          step.versions.flatMap((_all, s) => (step.selecting(seen, change) & (1 << s) ? [[change, s]] : [])),
+        );
+        return is(events.length === operation.events && textOf(made) === textOf(operation.made));
+      }
+      default:
+        return is(name === operation.what);
+    }
+  });
+}
+
+const textOf = (pairs: readonly (readonly number[])[]) => pairs.map(String).sort().join(' ');
