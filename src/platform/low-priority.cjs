@@ -5,5 +5,10 @@ const { constants, setPriority } = require('node:os');
 
 if (process.platform === 'linux') {
   const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
-  setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+  try {
+    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // Some sandboxes forbid the system call, for example the filter @resources of systemd. The thread then keeps its
+    // priority.
+  }
 }
