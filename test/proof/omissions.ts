@@ -10,9 +10,6 @@
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -26,7 +23,7 @@ import { MemoryStore } from '../../clients/partner/src/notification-store.js';
 import { PartnerApi } from '../../clients/partner/src/partner-api.js';
 import { poll } from '../../clients/partner/src/poll.js';
 import { migrate } from '../../src/platform/database/migrate.js';
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.js';
+import { startOwnDatabase } from './own-database.js';
 import { withStops, type Stop } from './stops.js';
 
 const OMISSIONS = 10;
@@ -57,11 +54,8 @@ const secondsSince = (begun: number) => ((performance.now() - begun) / 1000).toF
 async function run(stops: Stop[]): Promise<boolean> {
   const { values } = parseArgs({ options: { notifications: { type: 'string', default: '1000000' } } });
   const count = Number(values.notifications);
-  const folder = mkdtempSync(join(tmpdir(), 'omissions-'));
-  chmodSync(folder, 0o755);
-  stops.push(() => rm(folder, { recursive: true, force: true }));
-  const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), database: 'omissions' });
-  stops.push(() => database.stop());
+  const database = await startOwnDatabase('omissions', stops);
+  const { folder } = database;
   await migrate(database.url);
   const { account, token } = await prepare(database.url);
   const service = new ServiceProcess(join(folder, 'service'), {

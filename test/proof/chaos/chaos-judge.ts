@@ -57,3 +57,19 @@ export async function judge(url: string, account: string, load: BookingLoad, led
     unexplained,
   };
 }
+
+/** Returns the lines of a report about what was lost, invented or out of order; `bookings` are the unexplained ones. */
+export function findingsOf(
+  { lost, phantom, gaps }: { lost: number; phantom: number; gaps: number },
+  { inFlightTwice, overtaken }: Ledger,
+  bookings: { count: number; first: string | null },
+): string[] {
+  return [
+    `lost                    ${lost}`,
+    `phantom                 ${phantom}`,
+    `gaps                    ${gaps}`,
+    `in flight twice         ${inFlightTwice}`,
+    `overtaken               ${overtaken}`,
+    `unexplained bookings    ${bookings.count}${bookings.first === null ? '' : `; ${bookings.first}`}`,
+  ];
+}

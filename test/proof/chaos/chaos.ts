@@ -19,23 +19,20 @@
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
-import { chmodSync, mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
 import { RECORD_CHANGES } from '../../../src/platform/changes/change.entity.js';
 import { startPartner } from '../../support/partner.js';
 import { BookingLoad, subscribe } from './booking-load.js';
 import { runCommand } from '../../../bench/command.js';
-import { judge, settle } from './chaos-judge.js';
+import { findingsOf, judge, settle } from './chaos-judge.js';
 import { Ledger } from './chaos-ledger.js';
 import { prepare, query } from '../../../bench/prepare.js';
 import { ServiceProcess } from '../../../bench/service-process.js';
 import { postmasterIn } from '../../support/postmaster.js';
+import { startOwnDatabase } from '../own-database.js';
 import { withStops, type Stop } from '../stops.js';
 
 const ROUND_MS = 2_500;
@@ -48,12 +45,8 @@ function killPostgres(dataDir: string): void {
 async function run(stops: Stop[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } }, strict: false });
   const rounds = Number(values.rounds);
-  const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
-  chmodSync(folder, 0o755);
-  stops.push(() => rm(folder, { recursive: true, force: true }));
-  const dataDir = join(folder, 'database');
-  const database = await startEmbeddedPostgres({ dataDir, database: 'chaos' });
-  stops.push(() => database.stop());
+  const database = await startOwnDatabase('chaos', stops);
+  const { folder, dataDir } = database;
   await migrate(database.url);
   const { account, token } = await prepare(database.url);
   const secretsKey = randomBytes(32).toString('base64');
@@ -110,12 +103,7 @@ async function run(stops: Stop[]): Promise<boolean> {
       `calls                   ${load.calls}, ${load.failures} failed in a crash`,
       `events committed        ${verdict.committed}`,
       `events accepted         ${ledger.accepted.size}; refused with 500: ${ledger.refused}`,
-      `lost                    ${verdict.lost}`,
-      `phantom                 ${verdict.phantom}`,
-      `gaps                    ${verdict.gaps}`,
-      `in flight twice         ${ledger.inFlightTwice}`,
-      `overtaken               ${ledger.overtaken}`,
-      `unexplained bookings    ${bookings.count}${bookings.first === null ? '' : `; ${bookings.first}`}`,
+      ...findingsOf(verdict, ledger, bookings),
       `duplicates              ${verdict.duplicates}, of them without a kill in between: ${verdict.unexplained}`,
       '',
     ].join('\n'),

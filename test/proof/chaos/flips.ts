@@ -14,9 +14,6 @@
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
-import { chmodSync, mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -25,11 +22,11 @@ import { callJson } from '../../../bench/calls.js';
 import { prepare, preparePartner } from '../../../bench/prepare.js';
 import { ServiceProcess } from '../../../bench/service-process.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
-import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
 import { startPartner } from '../../support/partner.js';
+import { startOwnDatabase } from '../own-database.js';
 import { withStops, type Stop } from '../stops.js';
 import { BookingLoad, subscribe } from './booking-load.js';
-import { judge, settle } from './chaos-judge.js';
+import { findingsOf, judge, settle } from './chaos-judge.js';
 import { Ledger } from './chaos-ledger.js';
 import { PollingPartner } from './polling-partner.js';
 
@@ -43,11 +40,8 @@ const PATIENCE_MS = 10_000;
 async function run(stops: Stop[]): Promise<boolean> {
   const { values } = parseArgs({ options: { flips: { type: 'string', default: '1000' } } });
   const flips = Number(values.flips);
-  const folder = mkdtempSync(join(tmpdir(), 'flips-'));
-  chmodSync(folder, 0o755);
-  stops.push(() => rm(folder, { recursive: true, force: true }));
-  const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), database: 'flips' });
-  stops.push(() => database.stop());
+  const database = await startOwnDatabase('flips', stops);
+  const { folder } = database;
   await migrate(database.url);
   const { account, token } = await prepare(database.url);
   const env = {
@@ -98,12 +92,7 @@ async function run(stops: Stop[]): Promise<boolean> {
       `changes                 ${flips} in ${seconds.toFixed(0)} s; ${rate.toFixed(0)} events a second`,
       `events committed        ${verdict.committed}`,
       `events accepted         ${ledger.accepted.size}: ${ledger.pushed} by PUSH, ${polling.polled} by POLL`,
-      `lost                    ${verdict.lost}`,
-      `phantom                 ${verdict.phantom}`,
-      `gaps                    ${verdict.gaps}`,
-      `in flight twice         ${ledger.inFlightTwice}`,
-      `overtaken               ${ledger.overtaken}`,
-      `unexplained bookings    ${bookings.count}${bookings.first === null ? '' : `; ${bookings.first}`}`,
+      ...findingsOf(verdict, ledger, bookings),
       `duplicates              ${verdict.duplicates}`,
       `faults                  ${[...load.faults, ...polling.faults].slice(0, 3).join('; ') || 0}`,
       '',

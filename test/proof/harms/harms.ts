@@ -18,9 +18,7 @@
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -34,6 +32,7 @@ import { judge, settle } from '../chaos/chaos-judge.js';
 import { Ledger } from '../chaos/chaos-ledger.js';
 import { installPrograms } from '../debian.js';
 import { DebianPostgres } from '../drill/postgres-servers.js';
+import { temporaryFolder } from '../own-database.js';
 import { fillDisk, mountSmallDisk } from '../small-disk.js';
 import { withStops, type Stop } from '../stops.js';
 import { BackgroundWork } from './background-work.js';
@@ -89,9 +88,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rounds: { type: 'string', default: DEFAULT_ROUNDS } } });
   const rounds = roundsOf(values.rounds);
   installPrograms('postgres', 'faketime');
-  const folder = mkdtempSync(join(tmpdir(), 'harms-'));
-  chmodSync(folder, 0o755);
-  stops.push(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder('harms', stops);
   const disk = join(folder, 'disk');
   mkdirSync(disk);
   const unmounts: (() => unknown)[] = [];

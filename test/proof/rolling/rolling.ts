@@ -25,9 +25,6 @@
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -35,10 +32,10 @@ import { runCommand } from '../../../bench/command.js';
 import { prepare, query } from '../../../bench/prepare.js';
 import { ServiceProcess } from '../../../bench/service-process.js';
 import { SCOPES } from '../../../src/platform/context/caller.js';
-import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
 import { MailServer } from '../../support/mail-server.js';
 import { startPartner } from '../../support/partner.js';
 import { quantile } from '../../../bench/figures.js';
+import { startOwnDatabase } from '../own-database.js';
 import { withStops, type Stop } from '../stops.js';
 import { BookingLoad, subscribe } from '../chaos/booking-load.js';
 import { judge, settle } from '../chaos/chaos-judge.js';
@@ -63,11 +60,8 @@ async function run(stops: Stop[]): Promise<boolean> {
   const earlier = values.earlier === undefined ? [PROGRAM] : [resolve(values.earlier, 'dist/src/main.js')];
   const later = values.earlier === undefined ? NEXT : [PROGRAM];
   const rolls = Number(values.rolls);
-  const folder = mkdtempSync(join(tmpdir(), 'rolling-'));
-  chmodSync(folder, 0o755);
-  stops.push(() => rm(folder, { recursive: true, force: true }));
-  const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), database: 'rolling' });
-  stops.push(() => database.stop());
+  const database = await startOwnDatabase('rolling', stops);
+  const { folder } = database;
   const env = {
     DATABASE_URL: database.url,
     SECRETS_KEY: randomBytes(32).toString('base64'),
