@@ -17,7 +17,13 @@ const MIB = 1024 * KIB;
 const HOSTILE_ADDRESS = '127.0.0.2';
 const RESULTS = '/registrations/registration/results';
 
-const { origin, account, token } = programOptions<{ origin: string; account: string; token: string }>();
+const { origin, account, token, tokenRequest } = programOptions<{
+  origin: string;
+  account: string;
+  token: string;
+  /** The request of the attack by token requests. */
+  tokenRequest?: { headers: Record<string, string>; body: string };
+}>();
 const pool = new Pool(origin, { connections: 64, localAddress: HOSTILE_ADDRESS });
 
 let rounds = 0;
@@ -101,6 +107,12 @@ const ATTACKS: Record<string, () => () => Promise<unknown>> = {
     }),
   lists: () => () => again(20, () => call('GET', `/accounts/${account}/eligibilities?limit=200`)),
   exports: () => () => again(4, () => call('GET', `/accounts/${account}/eligibilities.csv`)),
+  // More clients than the service can hash passwords at a time, so that there is always a queue.
+  'token requests': () => () =>
+    again(16, async () => {
+      const { body } = await pool.request({ method: 'POST', path: '/token', ...tokenRequest! });
+      await body.dump();
+    }),
   feed: () => () => again(20, () => call('GET', `/accounts/${account}/changes?limit=200`)),
   'readers that do not read': () => () =>
     kept(40, () => {

@@ -101,9 +101,9 @@ export class BenchedService {
     return this.sandbox.client;
   }
 
-  /** Returns a request for the client's token, which can be sent repeatedly. */
-  tokenRequest(): { url: string; init: RequestInit } {
-    return tokenRequest(this.url, this.sandbox.client);
+  /** Returns the header and the body of a request for the client's token, which can be sent repeatedly. */
+  tokenRequest(): { headers: Record<string, string>; body: string } {
+    return tokenRequest(this.sandbox.client);
   }
 
   /**
@@ -140,8 +140,7 @@ export class BenchedService {
   }
 
   private async token(login: Login): Promise<string> {
-    const { url, init } = tokenRequest(this.url, login);
-    const response = await fetch(url, init);
+    const response = await fetch(`${this.url}/token`, { method: 'POST', ...tokenRequest(login) });
     if (!response.ok) throw new Error(`No token: ${response.status} ${await response.text()}`);
     return ((await response.json()) as { access_token: string }).access_token;
   }
@@ -161,14 +160,13 @@ async function clearExamples(databaseUrl: string): Promise<void> {
   await client.end();
 }
 
-function tokenRequest(url: string, { consumer_key, consumer_secret, username, password }: Login) {
+function tokenRequest({ consumer_key, consumer_secret, username, password }: Login) {
   return {
-    url: `${url}/token`,
-    init: {
-      method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${consumer_key}:${consumer_secret}`)}` },
-      body: new URLSearchParams({ grant_type: 'password', username, password }),
+    headers: {
+      authorization: `Basic ${btoa(`${consumer_key}:${consumer_secret}`)}`,
+      'content-type': 'application/x-www-form-urlencoded',
     },
+    body: new URLSearchParams({ grant_type: 'password', username, password }).toString(),
   };
 }
 

@@ -1,4 +1,4 @@
-import { THREADS } from '../../src/auth/tokens/passwords';
+import { PROCESSES } from '../../src/auth/tokens/passwords';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { basic, OAuth, type Login } from '../support/oauth';
@@ -6,12 +6,12 @@ import { holdHashing, type HeldHashes } from '../support/races';
 
 /** The number of sign-ins in the flood: more than the service can check and queue at a time. */
 const FLOOD = 160;
-const REFUSED = FLOOD - THREADS - 128;
+const REFUSED = FLOOD - PROCESSES - 128;
 /**
  * The maximum number of passwords that are hashed before that of a new caller: those already in progress, and one for
  * each waiting group.
  */
-const SOON = THREADS + 3;
+const SOON = PROCESSES + 3;
 
 let app: TestApp;
 let oauth: OAuth;
@@ -29,7 +29,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Fills the queue of password checks with numbered requests while the test holds the hashing threads. */
+/** Fills the queue of password checks with numbered requests while the test holds the hashing processes. */
 async function floodWith(path: string, request: (at: number) => { body: string; headers: Record<string, string> }) {
   [held, flood, refused] = [holdHashing(), new AbortController(), []];
   for (let at = 0; at < FLOOD; at++)

@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { RacePoints, type RacePoint } from '../../src/notifications/race-points';
-import { WorkerThread } from '../../src/platform/worker-thread';
+import { WorkerProcess } from '../../src/platform/worker-process';
 
 /** A process of the service that a test holds at a race point. */
 export interface Hold {
@@ -47,34 +47,30 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
 
 /** The state of password hashing that a test holds: passwords wait until the release. */
 export interface HeldHashes {
-  /** The passwords that have reached a hashing thread, in the order of their arrival. */
+  /** The passwords that have reached a hashing process, in the order of their arrival. */
   readonly begun: string[];
   /** Lets the password hashes that wait, and all later ones, continue. */
   release(): void;
 }
 
-/** Holds all password hashing threads of this process when they get a password. */
+/** Holds all password hashing processes of this process when they get a password. */
 export function holdHashing(): HeldHashes {
-  const run = Object.getOwnPropertyDescriptor(WorkerThread.prototype, 'run')!.value as (
+  const run = Object.getOwnPropertyDescriptor(WorkerProcess.prototype, 'run')!.value as (
     job: unknown,
   ) => Promise<unknown>;
   const begun: string[] = [];
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
-  WorkerThread.prototype.run = async function (this: object, job: { password?: string; known?: unknown }, ...rest: []) {
-    // Jobs of a worker thread with the member `known` estimate the strength of a password (password-strength.ts), and
-    // are not held.
-    if (typeof job.password === 'string' && !('known' in job)) {
-      begun.push(job.password);
-      await released;
-    }
-    return run.call(this, job, ...rest);
-  } as typeof WorkerThread.prototype.run;
+  WorkerProcess.prototype.run = async function (this: object, job: { password: string }) {
+    begun.push(job.password);
+    await released;
+    return run.call(this, job);
+  } as typeof WorkerProcess.prototype.run;
   return {
     begun,
     release: () => {
       release();
-      WorkerThread.prototype.run = run as typeof WorkerThread.prototype.run;
+      WorkerProcess.prototype.run = run as typeof WorkerProcess.prototype.run;
     },
   };
 }

@@ -2,9 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { DomainError } from '../../platform/errors.js';
 import { holdHashing } from '../../../test/support/races.js';
-import { Passwords, THREADS } from './passwords.js';
+import { Passwords, PROCESSES } from './passwords.js';
 
 const FLOW = { group: 'an application', member: 'an address' };
+
+/** Returns the ids of the hashing processes that this process has started. */
+function hashingProcesses(): number[] {
+  return readdirSync(`/proc/self/task`)
+    .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
+    .map(Number)
+    .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('password-process'));
+}
 
 describe('Passwords', () => {
   const passwords = new Passwords();
@@ -25,7 +33,7 @@ describe('Passwords', () => {
   it('refuses a password check that waits longer than 20 s', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
-    const begun = Array.from({ length: THREADS }, () => passwords.verify(FLOW, hashed, 'wrong'));
+    const begun = Array.from({ length: PROCESSES }, () => passwords.verify(FLOW, hashed, 'wrong'));
     const late = passwords.verify(FLOW, hashed, 'wrong');
     const now = performance.now.bind(performance);
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 21_000);
@@ -40,21 +48,38 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
   });
 
-  it('hashes passwords in threads of lower priority, on Linux', async () => {
+  it('hashes passwords in processes of lower priority, on Linux', async () => {
     if (process.platform !== 'linux') return;
     await passwords.hash('correct horse battery');
-    const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/stat`, 'utf8'));
-    // Reads field 19 (nice) of proc_pid_stat(5). The field is counted from the end of the thread's name, which may
-    // contain spaces.
-    const nice = threads.map((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
-    expect(nice).toEqual(expect.arrayContaining([getPriority(), 10]));
+    expect(hashingProcesses().map((pid) => getPriority(pid))).toContain(getPriority() + 10);
+  });
+
+  it('a hashing process does not get the environment of the service', async () => {
+    if (process.platform !== 'linux') return;
+    await passwords.hash('correct horse battery');
+    for (const pid of hashingProcesses())
+      expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).toMatch(/^(NODE_CHANNEL_[A-Z_]+=\w+\0)*$/);
+  });
+
+  it('completes the hashes that are under way after the signals that end the service', async () => {
+    if (process.platform !== 'linux') return;
+    const hashed = await passwords.hash('correct horse battery');
+    for (const pid of hashingProcesses()) process.kill(pid, 'SIGTERM');
+    await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
+  });
+
+  it('checks passwords again after a hashing process was killed', async () => {
+    const hashed = await passwords.hash('correct horse battery');
+    for (const pid of hashingProcesses()) process.kill(pid, 'SIGKILL');
+    await passwords.verify(FLOW, hashed, 'correct horse battery').catch(() => undefined);
+    await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
   });
 
   it('a full queue of password checks refuses checks of the caller with the most queued checks, and keeps those of other callers', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const refused: DomainError[] = [];
-    for (let at = 0; at < THREADS + 140; at++)
+    for (let at = 0; at < PROCESSES + 140; at++)
       passwords.verify({ group: 'a flood', member: '' }, hashed, 'wrong').catch((error) => refused.push(error));
     const other = passwords.verify(FLOW, hashed, 'correct horse battery');
     await new Promise(setImmediate);
@@ -62,7 +87,7 @@ describe('Passwords', () => {
     expect(refused.every((error) => error.code === 'service_unavailable' && error.headers['Retry-After'])).toBe(true);
     held.release();
     await expect(other).resolves.toBe(true);
-    expect(held.begun.indexOf('correct horse battery')).toBeLessThanOrEqual(THREADS + 1);
+    expect(held.begun.indexOf('correct horse battery')).toBeLessThanOrEqual(PROCESSES + 1);
     // The time limit is long, because hashing has low priority and is slow on a busy machine.
   }, 60_000);
 });

@@ -5,7 +5,7 @@ import { requestContext } from '../../platform/context/request-context.js';
 import { serviceUnavailable } from '../../platform/errors.js';
 import { FairQueue, type Flow } from '../../platform/overload/fair-queue.js';
 import { randomToken } from '../../platform/secrets.js';
-import { WorkerThread } from '../../platform/worker-thread.js';
+import { WorkerProcess } from '../../platform/worker-process.js';
 
 /**
  * The minimum parameters that OWASP recommends for argon2id, the default algorithm of the package. A hash takes about
@@ -13,8 +13,8 @@ import { WorkerThread } from '../../platform/worker-thread.js';
  */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** The number of threads that hash passwords. One core stays free for other work. */
-export const THREADS = Math.max(1, Math.min(2, availableParallelism() - 1));
+/** The number of processes that hash passwords. One core stays free for other work. */
+export const PROCESSES = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MOST_WAITING = 128;
 const RETRY_AFTER_S = 2;
 /**
@@ -23,10 +23,10 @@ const RETRY_AFTER_S = 2;
  */
 const MOST_WAIT_MS = 20_000;
 /**
- * The pause after a hash while other entries wait, as a multiple of the hash's processor time. {@link REST_OF_THREAD}
- * applies to the thread, and {@link REST_OF_GROUP} to the group of callers if the group has more entries.
+ * The pause after a hash while other entries wait, as a multiple of the hash's processor time. {@link REST_OF_PROCESS}
+ * applies to the process, and {@link REST_OF_GROUP} to the group of callers if the group has more entries.
  */
-const REST_OF_THREAD = 1;
+const REST_OF_PROCESS = 1;
 const REST_OF_GROUP = 4;
 /**
  * The group of entries of operators who set passwords. It is separate, so that operators do not wait behind token
@@ -37,7 +37,7 @@ const ADMINISTRATION = 'administration';
 type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };
 
 /**
- * The result that a hashing thread reports. `ms` is the processor time of the hash, without other work on the same
+ * The result that a hashing process reports. `ms` is the processor time of the hash, without other work on the same
  * core.
  */
 interface Hashed {
@@ -45,7 +45,7 @@ interface Hashed {
   readonly ms: number;
 }
 
-type HashingThread = WorkerThread<Job, Hashed>;
+type HashingProcess = WorkerProcess<Job, Hashed>;
 
 interface Entry {
   readonly flow: Flow;
@@ -55,14 +55,16 @@ interface Entry {
   readonly reject: (error: unknown) => void;
 }
 
-function newThread(): HashingThread {
-  return new WorkerThread(join(__dirname, 'password-worker.cjs'), {
-    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 },
-  });
+function newProcess(): HashingProcess {
+  return new WorkerProcess(join(__dirname, 'password-process.cjs'), [
+    '--max-old-space-size=16',
+    '--max-semi-space-size=1',
+  ]);
 }
 
 /**
- * Hashes passwords with argon2id, in threads of low priority.
+ * Hashes passwords with argon2id, in processes of low priority. Each hash allocates and frees 19 MiB, which in a thread
+ * of this process would delay all its other threads.
  *
  * 1. Every hash waits in one fair queue. Applications are served in turn, and so are the addresses within one
  *    application. All unauthenticated callers of the console's form together count as one application.
@@ -75,8 +77,8 @@ function newThread(): HashingThread {
  */
 @Injectable()
 export class Passwords implements OnModuleInit, OnApplicationShutdown {
-  private readonly threads = Array.from({ length: THREADS }, newThread);
-  private readonly idle = [...this.threads];
+  private readonly processes = Array.from({ length: PROCESSES }, newProcess);
+  private readonly idle = [...this.processes];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
   /** The time at which the pause of each paused group ends, as measured by `performance.now()`. */
   private readonly restingUntil = new Map<string, number>();
@@ -96,9 +98,9 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     clearTimeout(this.wakeUp);
-    // The queue is emptied first, because the next entry would restart a thread that was stopped.
+    // The queue is emptied first, because the next entry would restart a process that was ended.
     for (let entry = this.waiting.shift(); entry; entry = this.waiting.shift()) entry.reject(overloaded());
-    await Promise.all(this.threads.map((thread) => thread.end()));
+    await Promise.all(this.processes.map((process) => process.end()));
   }
 
   /** Hashes a new password. In the queue, the hash counts for the operator who sets the password. */
@@ -124,7 +126,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Gives the next entries of the queue to idle threads. If only paused groups have entries, it runs again when the
+   * Gives the next entries of the queue to idle processes. If only paused groups have entries, it runs again when the
    * first pause ends.
    */
   private handOut(): void {
@@ -143,10 +145,10 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
     this.wakeUp = setTimeout(() => this.handOut(), next - now);
   }
 
-  private async run(thread: HashingThread, { flow, job, resolve, reject }: Entry): Promise<void> {
+  private async run(hashing: HashingProcess, { flow, job, resolve, reject }: Entry): Promise<void> {
     let worked = 0;
     try {
-      const { value, ms } = await thread.run(job);
+      const { value, ms } = await hashing.run(job);
       worked = ms;
       resolve(value);
     } catch (error) {
@@ -154,10 +156,10 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
     }
     if (this.waiting.has(flow.group)) this.restingUntil.set(flow.group, performance.now() + worked * REST_OF_GROUP);
     const free = (): void => {
-      this.idle.push(thread);
+      this.idle.push(hashing);
       this.handOut();
     };
-    if (this.waiting.length > 0) setTimeout(free, worked * REST_OF_THREAD);
+    if (this.waiting.length > 0) setTimeout(free, worked * REST_OF_PROCESS);
     else free();
   }
 }

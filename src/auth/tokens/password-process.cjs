@@ -1,0 +1,18 @@
+// The process that hashes passwords; passwords.ts starts it, and it ends when the channel to its parent closes.
+require('../../platform/low-priority.cjs');
+const { hashSync, verifySync } = require('@node-rs/argon2');
+
+// A terminal and systemd send these signals to all processes of the service. The hashes that are under way are still
+// needed while the service completes its requests.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
+
+process.on('message', ({ password, cost, hashed }) => {
+  try {
+    const before = process.cpuUsage();
+    const value = cost ? hashSync(password, cost) : verifySync(hashed, password);
+    const { user, system } = process.cpuUsage(before);
+    process.send({ result: { value, ms: (user + system) / 1000 } });
+  } catch (error) {
+    process.send({ error: error.message });
+  }
+});

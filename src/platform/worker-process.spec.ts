@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WorkerProcess } from './worker-process.js';
+
+const PROGRAM = `
+process.on('message', ({ work }) => {
+  if (work === 'throw') throw new Error('of the process');
+  if (work === 'exit') process.exit(1);
+  if (work === 'kill') process.kill(process.pid, 'SIGKILL');
+  if (work === 'disconnect') return process.disconnect();
+  process.send(work === 'fail' ? { error: 'of the job' } : { result: work });
+});`;
+
+describe('a worker process', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'worker-process-'));
+  const program = join(folder, 'program.cjs');
+  writeFileSync(program, PROGRAM);
+  const worker = new WorkerProcess<{ work: string }, string>(program, []);
+
+  afterAll(async () => {
+    await worker.end();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('a worker process completes its jobs, and continues after a job that fails', async () => {
+    expect(await worker.run({ work: 'one' })).toBe('one');
+    await expect(worker.run({ work: 'fail' })).rejects.toThrow('of the job');
+    expect(await worker.run({ work: 'two' })).toBe('two');
+  });
+
+  it.each(['throw', 'exit', 'kill', 'disconnect'])(
+    'when a worker process dies (%s), only its current job fails',
+    async (work) => {
+      const dying = worker.run({ work }).catch(() => 'dead');
+      // The test starts the next job at the very moment at which the end of the process is reported.
+      expect(await dying.then(() => worker.run({ work: 'next' }))).toBe('next');
+      await worker.end();
+      expect(await worker.run({ work: 'after the end' })).toBe('after the end');
+    },
+  );
+
+  it('a program that does not exist fails each of its jobs', async () => {
+    const missing = new WorkerProcess<{ work: string }, string>(join(folder, 'missing.cjs'), []);
+    for (let time = 0; time < 2; time++) await expect(missing.run({ work: 'one' })).rejects.toThrow();
+  });
+});

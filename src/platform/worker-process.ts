@@ -1,0 +1,90 @@
+import { fork, type ChildProcess } from 'node:child_process';
+
+/**
+ * Runs one job at a time in a separate process. The program of the process sends `{ result }` or `{ error }` for each
+ * job. The process starts with the first job, and ends with this process. If it has died, the next job starts a new
+ * one.
+ *
+ * Unlike a worker thread, a process has an address space of its own. Work that allocates much memory in it does not
+ * delay the threads of this process.
+ */
+export class WorkerProcess<Job extends object, Result> {
+  private child: ChildProcess | null = null;
+
+  /**
+   * Prepares a process, which starts with its first job.
+   * @param program the path of the program, which must be CommonJS
+   * @param options options of Node.js for the process
+   */
+  constructor(
+    private readonly program: string,
+    private readonly options: readonly string[],
+  ) {}
+
+  /**
+   * Runs a job in the process. The caller must ensure that no other job is running.
+   * @throws Error if the job fails, or if the process ends before it has completed the job
+   */
+  async run(job: Job): Promise<Result> {
+    const child = (this.child ??= this.start());
+    child.ref();
+    child.channel?.ref();
+    try {
+      return await answerOf<Result>(child, job);
+    } finally {
+      // An idle child does not keep this process running.
+      child.unref();
+      child.channel?.unref();
+    }
+  }
+
+  /** Ends the process. A job that is running fails. */
+  async end(): Promise<void> {
+    const { child } = this;
+    this.child = null;
+    if (child === null || child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  private start(): ChildProcess {
+    const child = fork(this.program, {
+      execArgv: [...this.options],
+      // The job has everything that the program needs. The environment contains secrets.
+      env: {},
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    // The first `error`, `disconnect` or `exit` event shows that the process is dying. It then gets no more jobs.
+    for (const sign of ['error', 'disconnect', 'exit'])
+      child.on(sign, () => {
+        if (this.child === child) this.child = null;
+      });
+    return child;
+  }
+}
+
+interface Answer<Result> {
+  readonly result: Result;
+  readonly error?: string;
+}
+
+function answerOf<Result>(child: ChildProcess, job: object): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const settle = (outcome: () => void): void => {
+      child.off('message', onMessage).off('error', onError).off('exit', onExit);
+      outcome();
+    };
+    const onMessage = (answer: unknown): void => {
+      const { result, error } = answer as Answer<Result>;
+      settle(() => (error === undefined ? resolve(result) : reject(new Error(error))));
+    };
+    const onError = (error: Error): void => settle(() => reject(error));
+    const onExit = (): void => settle(() => reject(new Error('The process has ended.')));
+    child.on('message', onMessage).on('error', onError).on('exit', onExit);
+    child.send(job, (error) => {
+      if (error) onError(error);
+    });
+  });
+}
