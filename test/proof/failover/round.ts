@@ -4,8 +4,10 @@ import { startPartner } from '../../support/partner.js';
 import { BookingLoad, subscribe } from '../chaos/booking-load.js';
 import { judge, settle } from '../chaos/chaos-judge.js';
 import { Ledger } from '../chaos/chaos-ledger.js';
+import { PacedLedger } from '../chaos/paced-ledger.js';
 import { until } from '../daemon.js';
 import { prepare, query } from '../../../bench/prepare.js';
+import { BackgroundWork, type WorkVerdict } from '../harms/background-work.js';
 import { FeedFollower } from './feed-follower.js';
 import type { Harm, Stage } from './harm.js';
 import { PromotionWatch } from './patroni.js';
@@ -27,6 +29,8 @@ export interface Outcome {
   /** The number of notifications about changes that the database does not contain. */
   readonly invented: number;
   readonly disorder: number;
+  /** The acknowledged imports, erasures, bulk jobs and results, and those whose effects are wrong or missing. */
+  readonly work: WorkVerdict;
   readonly feedFaults: number;
   /** Milliseconds from the failure to the promotion of a standby; null if there was none. */
   readonly promotedMs: number | null;
@@ -52,38 +56,52 @@ export async function playRound(scene: Scene, harm: Harm, number: number): Promi
   await cluster.healthy();
   const url = (await cluster.primary()).url('eligibility');
   const { account, token } = await prepare(url, `failover-${number}`);
-  const partner = await startPartner();
-  await subscribe(baseUrl, account, token, partner);
-  const ledger = new Ledger();
-  ledger.listenTo(partner);
+  const [ledger, paced] = [new Ledger(), new PacedLedger()];
+  const partners = await Promise.all([startPartner(), startPartner()]);
+  const subscriptionIds: string[] = [];
+  for (const [at, one] of [ledger, paced].entries()) {
+    subscriptionIds.push(await subscribe(baseUrl, account, token, partners[at]));
+    one.listenTo(partners[at]);
+  }
   const feed = await FeedFollower.start(baseUrl, account, token);
   const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: REST_MS });
+  const primaryUrl = async () => (await cluster.primary()).url('eligibility');
+  const own = await prepare(url, `work-${number}`);
+  const work = new BackgroundWork({
+    baseUrl: () => baseUrl,
+    url: primaryUrl,
+    ...own,
+    subscriptionId: subscriptionIds[1],
+  });
   const prober = new Prober(baseUrl, account, token, load.eligibilities);
   await pause(2_000 + randomInt(1_500));
 
   const harmed = Date.now();
-  const disturbed = setInterval(() => ledger.killed(), 250);
+  const disturbed = setInterval(() => [ledger, paced].forEach((one) => one.killed()), 250);
   const { promotedAt } = await harmAndMend(scene, harm, (moment) => prober.isAnsweredSince(moment));
   clearInterval(disturbed);
   await until('callers are answered', () => prober.isAnsweredSince(Date.now() - 1_000), 60_000);
   await pause(2_000);
-  await Promise.all([load.stop(), prober.stop()]);
-  const now = (await cluster.primary()).url('eligibility');
+  await Promise.all([load.stop(), prober.stop(), work.stop()]);
+  const now = await primaryUrl();
+  await work.settle();
   await settle(now);
   const verdict = await judge(now, account, load, ledger);
+  const ofPaced = await judge(now, account, load, paced);
+  const done = await work.judge();
   const kept = await query(now, 'SELECT svc_eligiblity_id AS id FROM eligibilities WHERE account_code = $1', [account]);
   const ids = new Set(kept.map((row) => row['id'] as string));
   const lostEligibilities = [...load.eligibilities].filter((id) => !ids.has(id)).length;
   const faults = await feed.judge(load.eligibilities, load.acknowledged);
   const unexplained = ledger.unexplained();
-  await partner.stop();
+  await Promise.all(partners.map((partner) => partner.stop()));
   const toldAt = [...ledger.accepted.values()].flatMap(({ at }) => at);
   const since = promotedAt === null ? { answered: null, refused: null } : prober.since(promotedAt);
   const toldSince = promotedAt === null ? [] : toldAt.filter((at) => at > promotedAt).map((at) => at - promotedAt);
   const disorder = {
-    gaps: verdict.gaps,
-    overtaken: ledger.overtaken,
-    'in flight twice': ledger.inFlightTwice,
+    gaps: verdict.gaps + ofPaced.gaps,
+    overtaken: ledger.overtaken + paced.overtaken,
+    'in flight twice': ledger.inFlightTwice + paced.inFlightTwice,
     'unexplained bookings': unexplained.count,
     'duplicates without a cause': verdict.unexplained,
   };
@@ -91,8 +109,9 @@ export async function playRound(scene: Scene, harm: Harm, number: number): Promi
     kind: harm.kind,
     promotes: harm.promotes,
     changes: verdict.committed + ids.size,
-    lost: verdict.lost + lostEligibilities,
-    invented: verdict.phantom,
+    lost: verdict.lost + ofPaced.lost + lostEligibilities,
+    invented: verdict.phantom + ofPaced.phantom,
+    work: done,
     disorder: sum(disorder),
     feedFaults: sum({ ...faults }),
     promotedMs: promotedAt === null ? null : promotedAt - harmed,
@@ -101,7 +120,7 @@ export async function playRound(scene: Scene, harm: Harm, number: number): Promi
     toldMs: toldSince.length === 0 ? null : Math.min(...toldSince),
     callersPauseMs: longestPause(prober.probes.filter((one) => one.isAnswered).map(({ ended }) => ended)),
     partnerPauseMs: longestPause(toldAt),
-    detail: JSON.stringify({ disorder, feed: faults, lostEligibilities, first: unexplained.first }),
+    detail: JSON.stringify({ disorder, work: done, feed: faults, lostEligibilities, first: unexplained.first }),
   };
 }
 

@@ -1,8 +1,16 @@
 import { quantile } from '../../../bench/figures.js';
+import { wrongOf, type WorkVerdict } from '../harms/background-work.js';
 import type { Outcome } from './round.js';
 
 const seconds = (ms: number | null) => (ms === null ? '' : (ms / 1000).toFixed(1));
-const faultsOf = ({ lost, invented, disorder, feedFaults }: Outcome) => [lost, invented, disorder, feedFaults];
+/** Returns the numbers of faults of a round: lost, invented, disorder, change feed, background work. */
+export const faultsOf = ({ lost, invented, disorder, feedFaults, work }: Outcome): number[] => [
+  lost,
+  invented,
+  disorder,
+  feedFaults,
+  wrongOf(work),
+];
 
 /** Formats the result of one round as one line. */
 export function lineOf(outcome: Outcome): string {
@@ -29,6 +37,7 @@ export function tableOf(outcomes: readonly Outcome[]): string {
     'invented',
     'disorder',
     'feed',
+    'work',
     'promotion after',
     'answered after promotion',
     'told after promotion',
@@ -48,7 +57,7 @@ export function tableOf(outcomes: readonly Outcome[]): string {
     return [
       kind,
       String(rounds.length),
-      ...[0, 1, 2, 3].map((fault) => String(faults.reduce((total, counts) => total + counts[fault], 0))),
+      ...[0, 1, 2, 3, 4].map((fault) => String(faults.reduce((total, counts) => total + counts[fault], 0))),
       times(({ promotedMs }) => promotedMs),
       times(({ answeredMs }) => answeredMs),
       times(({ toldMs }) => toldMs),
@@ -57,6 +66,15 @@ export function tableOf(outcomes: readonly Outcome[]): string {
     ];
   });
   const changes = outcomes.reduce((total, one) => total + one.changes, 0);
+  const sum = (count: (work: WorkVerdict) => number) => outcomes.reduce((total, { work }) => total + count(work), 0);
+  const work = [
+    `${sum(({ imports }) => imports)} imports, ${sum(({ erasures }) => erasures)} erasures`,
+    `${sum(({ jobs }) => jobs)} bulk jobs, ${sum(({ results }) => results)} results`,
+  ];
   const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-  return [`${outcomes.length} rounds, ${changes} changes; seconds: median (longest)`, '', ...lines].join('\n');
+  return [
+    `${outcomes.length} rounds, ${changes} changes, ${work.join(', ')}; seconds: median (longest)`,
+    '',
+    ...lines,
+  ].join('\n');
 }

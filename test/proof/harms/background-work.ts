@@ -8,14 +8,16 @@ const IMPORT_ROWS = 200;
 const KEPT = '^[0-9a-f-]{36}-[0-9]+$';
 const REST_MS = 1_500;
 const BETWEEN_RESULTS_MS = 100;
+const BETWEEN_JOBS_MS = 4_000;
 const TIMEOUT_MS = 10_000;
 const SETTLE_MS = 180_000;
-/** Each job replays the notifications of the last milliseconds, as many as this number. */
-const REPLAYED_MS = 20_000;
+/** The age of the notifications that a job replays, in milliseconds. */
+const REPLAYED_MS = 2_000;
 
 interface Options {
   readonly baseUrl: () => string;
-  readonly url: string;
+  /** Returns the URL of the database that accepts writes. */
+  readonly url: () => string | Promise<string>;
   readonly account: string;
   readonly token: string;
   /** The subscription whose notifications are replayed. */
@@ -40,6 +42,13 @@ export interface WorkVerdict {
   readonly lostResults: number;
 }
 
+/** Returns the number of requests whose effects are wrong or missing. */
+export function wrongOf(verdict: WorkVerdict): number {
+  const { unfinishedImports, lostRows, doubledRows, unfinishedErasures, unfinishedJobs, wrongSums, lostResults } =
+    verdict;
+  return unfinishedImports + lostRows + doubledRows + unfinishedErasures + unfinishedJobs + wrongSums + lostResults;
+}
+
 /** Imports and erases candidates, delivers results and creates bulk jobs, all at the same time, until it is stopped. */
 export class BackgroundWork {
   private readonly imports = new Map<string, string>();
@@ -54,7 +63,7 @@ export class BackgroundWork {
     this.workers = [
       this.again(REST_MS, () => this.import()),
       this.again(REST_MS, () => this.erase()),
-      this.again(REST_MS, () => this.replay()),
+      this.again(BETWEEN_JOBS_MS, () => this.replay()),
       this.again(BETWEEN_RESULTS_MS, () => this.deliver()),
     ];
   }
@@ -102,7 +111,7 @@ export class BackgroundWork {
 
   private async deliver(): Promise<void> {
     const [record] = await query(
-      this.options.url,
+      await this.options.url(),
       `SELECT svc_eligiblity_id AS code FROM eligibilities WHERE account_code = $1 AND candidate_id ~ $2
        ORDER BY random() LIMIT 1`,
       [this.options.account, KEPT],
@@ -140,7 +149,8 @@ export class BackgroundWork {
   }
 
   async judge(): Promise<WorkVerdict> {
-    const { url, account } = this.options;
+    const { account } = this.options;
+    const url = await this.options.url();
     const number = async (text: string, values: unknown[]) =>
       Number((await query(url, `SELECT count(*) FROM (${text}) counted`, values))[0]['count']);
     const ids = [...this.imports.keys()];

@@ -30,12 +30,13 @@ import { startPartner } from '../../support/partner.js';
 import { BookingLoad, subscribe } from '../chaos/booking-load.js';
 import { judge, settle } from '../chaos/chaos-judge.js';
 import { Ledger } from '../chaos/chaos-ledger.js';
+import { PacedLedger } from '../chaos/paced-ledger.js';
 import { installPrograms } from '../debian.js';
 import { DebianPostgres } from '../drill/postgres-servers.js';
 import { temporaryFolder } from '../own-database.js';
 import { fillDisk, mountSmallDisk } from '../small-disk.js';
 import { withStops, type Stop } from '../stops.js';
-import { BackgroundWork } from './background-work.js';
+import { BackgroundWork, wrongOf } from './background-work.js';
 
 const KINDS = ['kill', 'clock', 'read-only', 'disk'] as const;
 type Kind = (typeof KINDS)[number];
@@ -47,8 +48,6 @@ const CLOCK_MS = 6_000;
 const READ_ONLY_MS = 60_000;
 /** The time between two harms, in milliseconds. */
 const REST_MS = 1_500;
-/** The requests per second above which the second partner answers 429. */
-const PER_SECOND = 40;
 
 /** Returns the kinds of the rounds in the order in which they run. */
 function roundsOf(text: string): Kind[] {
@@ -65,23 +64,6 @@ function roundsOf(text: string): Kind[] {
     )
     .sort((a, b) => a.place - b.place)
     .map(({ kind }) => kind);
-}
-
-/** Answers 429 to requests above {@link PER_SECOND} in any second. */
-class PacedLedger extends Ledger {
-  private readonly taken: number[] = [];
-  busy = 0;
-
-  protected override isBusy(): boolean {
-    const now = performance.now();
-    while (this.taken.length > 0 && this.taken[0] <= now - 1000) this.taken.shift();
-    if (this.taken.length >= PER_SECOND) {
-      this.busy += 1;
-      return true;
-    }
-    this.taken.push(now);
-    return false;
-  }
 }
 
 async function run(stops: Stop[]): Promise<boolean> {
@@ -134,7 +116,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   }
   const load = new BookingLoad({ baseUrl, account, token, restMs: 100, timeoutMs: 10_000 });
   const other = await prepare(url, 'work');
-  const work = new BackgroundWork({ baseUrl, url, ...other, subscriptionId: ids[1] });
+  const work = new BackgroundWork({ baseUrl, url: () => url, ...other, subscriptionId: ids[1] });
 
   const harms: Record<Kind, () => Promise<void>> = {
     kill: async () => {
@@ -209,8 +191,7 @@ async function run(stops: Stop[]): Promise<boolean> {
     ...verdicts.flatMap(({ lost, phantom, gaps }) => [lost, phantom, gaps]),
     ...ledgers.flatMap(({ inFlightTwice, overtaken }) => [inFlightTwice, overtaken]),
     verdicts[0].unexplained,
-    ...[done.unfinishedImports, done.lostRows, done.doubledRows, done.unfinishedErasures],
-    ...[done.unfinishedJobs, done.wrongSums, done.lostResults],
+    wrongOf(done),
   ];
   const worked = [plain.accepted.size, paced.accepted.size, paced.busy, done.imports, done.erasures, done.jobs];
   return wrong.every((count) => count === 0) && [...worked, done.results].every((count) => count > 0);
