@@ -13,6 +13,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  constants,
   cpSync,
   existsSync,
   mkdirSync,
@@ -146,10 +147,25 @@ function run(stage, command) {
   console.log(`RUN ${command}`);
   const [program, ...rest] = asUser('sh', '-euc', command.replaceAll('node:node', `${UID}:${UID}`));
   const { PATH } = process.env;
-  const npm = { npm_config_cache: own(join(folder, 'npm')), npm_config_update_notifier: 'false' };
+  const npm = {
+    npm_config_cache: npmCache(),
+    npm_config_prefer_offline: 'true',
+    npm_config_update_notifier: 'false',
+  };
   const env = { PATH, HOME: own(join(folder, 'home')), ...npm, ...stage.env };
   const { status, stdout, stderr } = spawnSync(program, rest, { cwd: stage.at, env, encoding: 'utf8' });
   if (status !== 0) throw new Error(`${command} ended with ${status}:\n${stdout}${stderr}`);
+}
+
+/** Returns a copy of this user's npm cache for uid 1000, so that no package is downloaded a second time. */
+function npmCache() {
+  const cache = join(folder, 'npm');
+  if (existsSync(cache)) return cache;
+  const own = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim();
+  if (existsSync(own)) cpSync(own, cache, { recursive: true, mode: constants.COPYFILE_FICLONE });
+  else mkdirSync(cache);
+  if (isRoot) execFileSync('chown', ['-R', `${UID}:${UID}`, cache]);
+  return cache;
 }
 
 /** Returns the packages below the folder, each as name@version. */
