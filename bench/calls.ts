@@ -7,18 +7,18 @@ export interface Call {
   before?: () => Promise<void>;
 }
 
-/** Calls the service with a JSON body, and returns its response; throws when the status is not 2xx. */
+/** Calls the service, with a JSON body if there is one, and returns its response; throws when the status is not 2xx. */
 export async function callJson(
   baseUrl: string,
   token: string,
   method: string,
   path: string,
-  body: object,
+  body?: object,
 ): Promise<Record<string, string>> {
   const response = await fetch(baseUrl + path, {
     method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+    body: body && JSON.stringify(body),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
