@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import type { RetakePolicy } from '../accounts/accounts.commands.js';
-import { tellingChanges } from '../platform/changes/record-event.js';
+import { insertChangesOf } from '../platform/changes/change-log.js';
+import { nobodyListens, tellingChanges } from '../platform/changes/record-event.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { currentTransaction, Database, prepared, violatedConstraint } from '../platform/database/database.js';
@@ -25,39 +26,53 @@ const ATTEMPTS = 5;
 const COLUMNS = Object.keys(WRITTEN).join(', ');
 const TYPED = Object.entries(WRITTEN).map(([column, type]) => `${column} ${type}`);
 
-const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED (
+const CREATED = `WITH asked AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, application text, request_id text, traceparent text,
       retake jsonb, ${TYPED.join(', ')})),
   created AS (
-    INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked ${records}
+    INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked WHERE `;
+const RECORDED = `
     ORDER BY account_code, candidate_id, test_code
     ON CONFLICT DO NOTHING RETURNING *),
   audited AS (
     INSERT INTO audit_log (actor, application, account_code, action, subject, request_id)
     SELECT actor, application, created.account_code, 'eligibility.create', svc_eligiblity_id, request_id
-    FROM created JOIN asked USING (svc_eligiblity_id)),
+    FROM created JOIN asked USING (svc_eligiblity_id)), `;
+const CHANGES = `
+  SELECT created_datetime, 'ELIGIBILITY', '${EligibilityCreated.change}', account_code, svc_eligiblity_id, candidate_id,
+    test_code, NULL::text, status, NULL::int, NULL::int, NULL::json
+  FROM created`;
+
+/** Returns the statement that creates the records for which the SQL condition holds, and raises their events. */
+const createdAndTold = (condition: string, answer: string): string => `${CREATED} ${condition} ${RECORDED}
   ${tellingChanges(
-    `SELECT created_datetime, 'ELIGIBILITY', '${EligibilityCreated.change}', account_code, svc_eligiblity_id, candidate_id,
-       test_code, NULL::text, status, NULL::int, NULL::int, NULL::json
-     FROM created`,
+    CHANGES,
     '(SELECT asked.traceparent FROM asked WHERE asked.svc_eligiblity_id = numbered.stream)',
     true,
   )}
   SELECT n, ${answer}, CASE WHEN told.stream IS NOT NULL THEN row_to_json(told) END AS told
   FROM created JOIN asked USING (svc_eligiblity_id) LEFT JOIN told ON told.stream = svc_eligiblity_id`;
 
+/** Returns the same for records to whose account nobody listens; it skips all others. */
+const createdUnheard = (
+  condition: string,
+): string => `${CREATED} ${nobodyListens('asked.account_code')} AND ${condition}
+  ${RECORDED} changed AS (${insertChangesOf(CHANGES)})
+  SELECT n, created.*, NULL::json AS told FROM created JOIN asked USING (svc_eligiblity_id)`;
+
 // The SQL condition of the usual case, in which no other record blocks the creation. A fixed lock order keeps two
 // processes from blocking each other. EXISTS is avoided: on a young table with few expired records, PostgreSQL would
 // plan to read the whole table, and keep that plan. The order equals that of the index on the candidate's records, so
 // that the planner never picks a different index. For a test with a retake policy every record of the candidate blocks,
 // because it may be an attempt, or become one at this moment.
-const UNOBSTRUCTED = `WHERE NOT 'EXPIRED' = ANY (ARRAY(
+const UNOBSTRUCTED = `NOT 'EXPIRED' = ANY (ARRAY(
   SELECT CASE WHEN e.test_code <> asked.test_code THEN '' WHEN asked.retake IS NOT NULL THEN 'EXPIRED' ELSE e.status END
   FROM eligibilities e
   WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id ORDER BY e.test_code, e.position DESC))`;
-const CREATE = prepared('eligibility-create', CREATED(UNOBSTRUCTED, 'created.*'));
-const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
-const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATED('', 'created.*'));
+const CREATE_UNHEARD = prepared('eligibility-create-unheard', createdUnheard(UNOBSTRUCTED));
+const CREATE = prepared('eligibility-create', createdAndTold(UNOBSTRUCTED, 'created.*'));
+const CREATE_MANY = prepared('eligibility-create-many', createdAndTold(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
+const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', createdAndTold('true', 'created.*'));
 
 // Locks an open record of the candidate whose window is over, because the new record replaces it.
 const LOCK_OVER = prepared(
@@ -96,7 +111,10 @@ const FIND_OBSTACLES = prepared(
 /** Creates eligibility records. Each creation also writes an audit entry and an entry of the change feed. */
 @Injectable()
 export class EligibilityCreation {
+  private readonly unheardCreation: Batched<object, Created & { n: number }>;
   private readonly creation: Batched<object, Created & { n: number }>;
+  /** The accounts to which subscriptions have listened. The set only saves a statement; the statements decide. */
+  private readonly heard = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -105,13 +123,14 @@ export class EligibilityCreation {
     private readonly secrets: Secrets,
   ) {
     // Batches the new records of many requests into one statement and one commit.
+    this.unheardCreation = new Batched(database, CREATE_UNHEARD, numbered);
     this.creation = new Batched(database, CREATE, numbered);
   }
 
   /** Creates the record, and returns the row that was stored. */
   async insert(record: NewEligibility): Promise<Eligibility> {
     try {
-      const [created] = await this.creation.ask(this.rowOf(record));
+      const created = await this.insertUnobstructed(record);
       if (created) {
         currentTransaction.current?.writes();
         return this.announced(created);
@@ -123,6 +142,17 @@ export class EligibilityCreation {
       if (this.unitOfWork.isShared) throw error;
       throw refusalOf(error) ?? error;
     }
+  }
+
+  /** Creates the record if no other record blocks it. */
+  private async insertUnobstructed(record: NewEligibility): Promise<Created | undefined> {
+    if (!this.heard.has(record.account_code)) {
+      const [created] = await this.unheardCreation.ask(this.rowOf(record));
+      if (created) return created;
+    }
+    const [created] = await this.creation.ask(this.rowOf(record));
+    if (created) this.heard.add(record.account_code);
+    return created;
   }
 
   /**

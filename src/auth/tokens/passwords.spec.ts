@@ -16,7 +16,6 @@ function hashingProcesses(): number[] {
 
 describe('Passwords', () => {
   const passwords = new Passwords();
-  beforeAll(() => passwords.onModuleInit());
   afterAll(() => passwords.onApplicationShutdown());
 
   it('hashes passwords with argon2id at the configured cost', async () => {
@@ -26,8 +25,11 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, hashed, 'correct horse batterY')).resolves.toBe(false);
   });
 
-  it('refuses every password of an unknown user', async () => {
+  it('refuses every password of an unknown user, with the work of one hash', async () => {
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
+    const decoy = (passwords as unknown as { decoy: string }).decoy;
+    expect(decoy).toHaveLength((await passwords.hash('correct horse battery')).length);
+    expect(decoy).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   });
 
   it('refuses a password check that waits longer than 20 s', async () => {

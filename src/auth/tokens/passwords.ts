@@ -1,10 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { requestContext } from '../../platform/context/request-context.js';
 import { serviceUnavailable } from '../../platform/errors.js';
 import { FairQueue, type Flow } from '../../platform/overload/fair-queue.js';
-import { randomToken } from '../../platform/secrets.js';
 import { WorkerProcess } from '../../platform/worker-process.js';
 
 /**
@@ -76,7 +76,7 @@ function newProcess(): HashingProcess {
  * Never hash a password outside this queue: that would delay all other requests.
  */
 @Injectable()
-export class Passwords implements OnModuleInit, OnApplicationShutdown {
+export class Passwords implements OnApplicationShutdown {
   private readonly processes = Array.from({ length: PROCESSES }, newProcess);
   private readonly idle = [...this.processes];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
@@ -84,17 +84,10 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**
-   * The hash of a password that nobody knows. The passwords of unknown users are verified against it, so that the check
-   * takes equally long.
+   * A hash that no password has. The passwords of unknown users are verified against it, so that the check takes equally
+   * long.
    */
-  private decoy: Promise<string>;
-
-  onModuleInit(): void {
-    this.decoy = this.hash(randomToken());
-    // The empty error handler only prevents an unhandled rejection. If hashing the decoy password fails, the calls that
-    // await it get the error.
-    this.decoy.catch(() => undefined);
-  }
+  private readonly decoy = decoyHash();
 
   async onApplicationShutdown(): Promise<void> {
     clearTimeout(this.wakeUp);
@@ -114,7 +107,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
    * @param hashed the stored hash; null if the user does not exist
    */
   async verify(flow: Flow, hashed: string | null, password: string): Promise<boolean> {
-    return (await this.inTurn(flow, { password, hashed: hashed ?? (await this.decoy) })) as boolean;
+    return (await this.inTurn(flow, { password, hashed: hashed ?? this.decoy })) as boolean;
   }
 
   private inTurn(flow: Flow, job: Job): Promise<string | boolean> {
@@ -166,4 +159,10 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
 
 function overloaded(): Error {
   return serviceUnavailable.error({ headers: { 'Retry-After': String(RETRY_AFTER_S) } });
+}
+
+function decoyHash(): string {
+  const { memoryCost, timeCost, parallelism } = COST;
+  const [salt, hash] = [16, 32].map((length) => randomBytes(length).toString('base64').replaceAll('=', ''));
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${hash}`;
 }
