@@ -190,6 +190,30 @@ describe('refused notifications and expired leases', () => {
   });
 });
 
+describe('ids that a partner sends back', () => {
+  it('a poll lists texts that are no ids in unknown as they were sent, and processes the other ids', async () => {
+    await subscribed.booking();
+    const [{ id }] = await polled(1);
+    const strange = ['zzz', id.toUpperCase(), '', '\u0000', '\ud800', 'é'.repeat(100)];
+    const refuse = ['no id', id.toUpperCase()].map((one) => ({ id: one, reason: 'OTHER' }));
+    const answer = await polling.poll({ ack: [...strange, id], refuse });
+    expect(answer['unknown']).toEqual([...strange, 'no id']);
+    expect((await subscribed.notification(id))['state']).toBe('DELIVERED');
+  });
+
+  it('a poll refuses an id with more than 100 characters', async () => {
+    const body = { ack: ['x'.repeat(101)], refuse: [{ id: 'x'.repeat(101), reason: 'OTHER' }] };
+    const answer = await polling.call('POST', '/partner/notifications/poll', body);
+    expect([answer.status, answer.body.errors]).toMatchObject([
+      400,
+      [
+        { pointer: '/ack/0', code: 'too_long' },
+        { pointer: '/refuse/0/id', code: 'too_long' },
+      ],
+    ]);
+  });
+});
+
 describe('the notifications that a poll returns', () => {
   it('a poll offers the next event of a booking once the earlier event is acknowledged or refused', async () => {
     const bookingCode = await subscribed.booking();
@@ -355,13 +379,13 @@ describe('waiting polls', () => {
   });
 
   it('a poll reports every fault of its request', async () => {
-    const body = { max: 101, lease_s: 9, ack: ['x'], refuse: [{ id: 'x', reason: 'WHY' }], wait: true };
+    const body = { max: 101, lease_s: 9, ack: [1], refuse: [{ id: 2, reason: 'WHY' }], wait: true };
     const answer = await polling.call('POST', '/partner/notifications/poll', body);
     expect(answer.body.errors.map(({ pointer, code }: any) => `${pointer} ${code}`).sort()).toEqual([
-      '/ack/0 format_invalid',
+      '/ack/0 type_invalid',
       '/lease_s out_of_range',
       '/max out_of_range',
-      '/refuse/0/id format_invalid',
+      '/refuse/0/id type_invalid',
       '/refuse/0/reason refusal_unknown',
       '/wait unknown_field',
     ]);

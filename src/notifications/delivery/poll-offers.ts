@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Statement } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
+import { isUuid } from '../../platform/validation/identifiers.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { NotificationsConfig } from '../notifications.config.js';
@@ -106,7 +107,7 @@ export class PollOffers {
   }
 
   /**
-   * Records the caller's acknowledgements and refusals.
+   * Records the caller's acknowledgements and refusals. The ids may be any texts.
    * @returns the ids that are not, or no longer, leased by the caller
    */
   async settle(
@@ -120,7 +121,7 @@ export class PollOffers {
     const refusalOf = new Map(refused.map((refusal) => [refusal.id, refusal]));
     for (const id of acknowledged) refusalOf.delete(id);
     const ended = await this.unitOfWork.run(async () => {
-      const settled = await this.database.query<Ended>(SETTLE_OFFERS, [asked, caller, subscriptionIds]);
+      const settled = await this.database.query<Ended>(SETTLE_OFFERS, [asked.filter(isUuid), caller, subscriptionIds]);
       const freed = await this.recordDelivered(settled.filter((one) => !refusalOf.has(one.notification_id)));
       const freedToo = await this.recordFailed(
         settled.filter((one) => refusalOf.has(one.notification_id)),

@@ -1,15 +1,28 @@
+import { codePoints } from '../../platform/validation/characters.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
-import { boolean, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
+import { boolean, fault, integer, listOf, oneOf, text, type Rule } from '../../platform/validation/rules.js';
 import { NOTIFIED_CHANGES, type NotifiedChange } from '../notified-change.js';
 import { REFUSAL_REASONS, type Refusal } from '../delivery/poll-offers.js';
 
 const MOST_SETTLED = 1000;
 const MOST = 100;
+const MAX_ID_LENGTH = 100;
+
+/** The rule for an id that a partner sends back. Any text is accepted, because unknown ids are listed in `unknown`. */
+const settledIdRule: Rule = {
+  schema: { type: 'string', maxLength: MAX_ID_LENGTH, example: '5f0c6f0e-6a0b-4b52-9d2f-0c4f0a8e1d3b' },
+  faults(value) {
+    if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
+    return codePoints(value) > MAX_ID_LENGTH
+      ? [fault('too_long', `Must have at most ${MAX_ID_LENGTH} characters.`)]
+      : [];
+  },
+};
 
 /** A notification that the partner refuses. */
 export class RefusalBody {
-  @Field(uuidRule, { required: true })
+  @Field(settledIdRule, { required: true })
   id: string;
 
   @Field(oneOf(REFUSAL_REASONS, 'refusal_unknown'), {
@@ -39,7 +52,7 @@ export class PollBody {
   })
   lease_s?: number | null;
 
-  @Field(listOf(uuidRule, MOST_SETTLED), { description: 'The notifications that were processed.' })
+  @Field(listOf(settledIdRule, MOST_SETTLED), { description: 'The notifications that were processed.' })
   ack?: string[] | null;
 
   @ObjectListField(() => RefusalBody, MOST_SETTLED, { description: 'The notifications that cannot be processed.' })
@@ -74,9 +87,10 @@ export class PollAnswer {
   @Field(boolean(), { required: true, description: 'Whether further notifications can be polled now.' })
   more_available: boolean;
 
-  @Field(listOf(uuidRule, 2 * MOST_SETTLED), {
+  @Field(listOf(settledIdRule, 2 * MOST_SETTLED), {
     required: true,
-    description: 'Ids in `ack` and `refuse` that were ignored, because this caller does not or no longer lease them.',
+    description:
+      'Ids in `ack` and `refuse` that were ignored, because this caller does not or no longer lease them. Each is listed as it was sent.',
   })
   unknown: string[];
 }
