@@ -38,6 +38,7 @@ export class PollDelivery1764500600000 implements MigrationInterface {
         leased_until timestamptz NOT NULL,
         CONSTRAINT poll_offers_pk PRIMARY KEY (notification_id, lease_token)
       ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000);
+      CREATE INDEX poll_offers_delivery_ix ON poll_offers (notification_position, lease_token);
       CREATE INDEX poll_offers_lease_ix ON poll_offers (leased_until);
     `);
   }

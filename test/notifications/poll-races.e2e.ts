@@ -144,6 +144,42 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toHaveLength(1);
   });
 
+  it('the expired lease of a polled notification is recorded as an attempt before the notification is sent', async () => {
+    await subscribed.booking();
+    const [{ id }] = (await poll(api)).body.notifications;
+    await polling.turn('PUSH');
+    await polling.lapseClaims();
+    for (let round = 0; round < 5; round++) {
+      await both.app.get(DeliveryLoop).findWork();
+      await pause(100);
+    }
+    expect(subscribed.partner.requests).toEqual([]);
+    await polling.lapse();
+    await eventually(async () => expect((await subscribed.notification(id))['state']).toBe('DELIVERED'));
+    expect((await subscribed.notification(id))['attempts']).toMatchObject([
+      { trigger: 'FIRST', failure: 'timeout', reason: 'LEASE_LAPSED', http_status: null },
+      { trigger: 'AUTO', failure: null, http_status: 200 },
+    ]);
+    expect(subscribed.partner.requests).toHaveLength(1);
+  });
+
+  it('a polled notification whose expired lease is not yet recorded is neither offered nor resent', async () => {
+    await subscribed.booking();
+    const [{ id }] = (await poll(api)).body.notifications;
+    await polling.lapse();
+    const [again] = (await poll(api)).body.notifications;
+    expect(again.id).toBe(id);
+    await polling.lapseClaims();
+    expect((await poll(api, { return_immediately: true })).body.notifications).toEqual([]);
+    for (const action of ['resend', 'resolve']) {
+      const answer = await subscribed.admin('POST', `error-queue/${id}/${action}`, { reason: 'lost' });
+      expect([answer.status, answer.body.code]).toEqual([409, 'not_in_error_queue']);
+    }
+    await polling.lapse();
+    await polling.drain();
+    expect((await subscribed.notification(id))['attempts']).toHaveLength(3);
+  });
+
   it('a DOWN partner that changes to POLL is UP, and can poll the notifications that waited', async () => {
     await polling.turn('PUSH');
     subscribed.partner.answer({ status: 500 });

@@ -51,14 +51,19 @@ export class Polling {
 
   /** Makes the leases of all offers expire. */
   async lapse(): Promise<void> {
-    const { given } = this.subscribed.app;
-    await given.sql(
+    await this.lapseClaims();
+    await this.subscribed.app.given.sql(
+      `UPDATE poll_offers SET leased_until = now() - interval '1 second' WHERE subscription_id = $1`,
+      [this.subscribed.id],
+    );
+  }
+
+  /** Makes the leases of all offers expire, so that the service cannot record their expiry yet. */
+  async lapseClaims(): Promise<void> {
+    await this.subscribed.app.given.sql(
       `UPDATE deliveries d SET leased_until = now() - interval '1 second' FROM poll_offers o
       WHERE o.notification_position = d.notification_position AND o.lease_token = d.lease_token AND d.subscription_id = $1`,
       [this.subscribed.id],
     );
-    await given.sql(`UPDATE poll_offers SET leased_until = now() - interval '1 second' WHERE subscription_id = $1`, [
-      this.subscribed.id,
-    ]);
   }
 }

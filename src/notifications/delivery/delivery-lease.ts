@@ -9,8 +9,13 @@ export const LEASE_EXTRA_S = 20;
  */
 export const MAY_START_MS = 12_000;
 
-/** The SQL condition that no valid lease covers the delivery `d`. */
-export const FREE = `(d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})`;
+/**
+ * The SQL condition that no valid lease covers the delivery `d`. The expired lease of a polled notification still covers
+ * it until the expiry is recorded as an attempt (poll-statements.ts).
+ */
+export const FREE = `(d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME} AND NOT EXISTS (
+  SELECT FROM poll_offers o
+  WHERE o.notification_position = d.notification_position AND o.lease_token = d.lease_token OFFSET 0))`;
 
 /**
  * Returns a fencing token for all rows that one statement claims. The token is random, because a database sequence can

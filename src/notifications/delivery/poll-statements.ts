@@ -8,7 +8,8 @@
  * 2. An acknowledgement or a refusal removes the offer and records the outcome of the attempt, in one transaction. It
  *    counts only for the caller that has polled, and only while both rows have the same, valid lease.
  * 3. A lapsed offer is removed in the same way. Its attempt counts as failed with `timeout`, and the notification is
- *    offered again.
+ *    offered again or, after a change to PUSH, sent. No worker or poll claims the row before (`FREE`), so that the
+ *    attempt is recorded in every case.
  *
  * Never change a row of `deliveries` here without its token.
  */

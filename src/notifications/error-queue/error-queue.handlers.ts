@@ -1,8 +1,9 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
+import { FREE } from '../delivery/delivery-lease.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
 import type { NotificationState } from '../delivery/notification.entity.js';
@@ -30,7 +31,7 @@ const RESEND = prepared(
      WHERE position = $1 AND state = 'ERROR_QUEUE'
      ON CONFLICT ON CONSTRAINT deliveries_pk DO UPDATE
      SET trigger = 'MANUAL', job_id = NULL, lease_token = NULL, leased_until = NULL, due_datetime = excluded.due_datetime
-     WHERE d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME}
+     WHERE ${FREE}
      RETURNING d.notification_position)
    UPDATE notifications n
    SET state = 'PENDING', retry = NULL, failure = NULL, failure_reason = NULL, http_status = NULL, queued_datetime = NULL,
@@ -45,7 +46,7 @@ const RESOLVE = prepared(
   `WITH pending AS (
      DELETE FROM deliveries d USING notifications n
      WHERE n.position = $1 AND d.subscription_id = n.subscription_id AND d.notification_position = n.position
-       AND (d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})
+       AND ${FREE}
      RETURNING d.notification_position)
    UPDATE notifications n
    SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = statement_timestamp(), reason = $2

@@ -173,10 +173,19 @@ export class Step {
     return (this.from[this.layout.waited(n)] & ROW_OF_JOB) !== 0;
   }
 
-  /** Returns whether notification `n` has no valid lease of any worker. */
-  isFree(n: number): boolean {
+  /** Returns whether a worker or a caller has a valid lease of notification `n`. */
+  isLeased(n: number): boolean {
     const lease = this.from[this.layout.lease(n)];
-    return lease === LEASE.NONE || lease === LEASE.LAPSED;
+    return lease !== LEASE.NONE && lease !== LEASE.LAPSED;
+  }
+
+  /** Returns whether notification `n` has no valid lease, and no lease of a caller whose expiry is not yet recorded. */
+  isFree(n: number): boolean {
+    const { layout, from } = this;
+    if (this.isLeased(n)) return false;
+    if (this.is('a claim does not wait for the record of a lapse')) return true;
+    for (let c = layout.processes; c < layout.workers; c++) if (from[layout.token(c, n)]) return false;
+    return true;
   }
 
   isQueued(n: number): boolean {
@@ -191,7 +200,7 @@ export class Step {
     for (const m of layout.siblings(n)) {
       const other = from[layout.trigger(m)];
       if (other === TRIGGER.NONE) continue;
-      if (!this.isFree(m) && !this.is('claim does not wait for an attempt under way')) return false;
+      if (this.isLeased(m) && !this.is('claim does not wait for an attempt under way')) return false;
       const earlier = layout.subjects[m].sequence < layout.subjects[n].sequence;
       if (trigger === TRIGGER.REPLAY) {
         if (other !== TRIGGER.REPLAY && !this.is('replay does not wait for what is due')) return false;

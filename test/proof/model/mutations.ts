@@ -119,9 +119,9 @@ export const MUTATIONS = {
     because: 'the lapse of its lease and the acknowledgement would both count',
     shownBy: 'polls',
   },
-  'a lapse does not check the token': {
-    because: 'its record frees what another caller has polled since',
-    shownBy: 'polls',
+  'a claim does not wait for the record of a lapse': {
+    because: 'the next claim takes the lease away, and the attempt leaves no record',
+    shownBy: 'changes of the way',
   },
   'a lapse ends the obligation': { because: 'nothing is left that could be polled', shownBy: 'polls' },
   'a worker claims what is polled': { because: 'a partner that polls is sent requests', shownBy: 'changes of the way' },

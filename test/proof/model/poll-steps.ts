@@ -24,6 +24,7 @@ export function pollSteps(step: Step): void {
           break;
         default:
           settle(step, c, n);
+          recordLapseBefore(step, c, n);
       }
 }
 
@@ -85,25 +86,37 @@ function settle(step: Step, c: number, n: number): void {
   step.take(labelOf('settle', n, c), true, counts ? faultOfSettling(step, n) : null);
 }
 
-/** Records an expired lease as a failed attempt. A row that was claimed meanwhile stays as it is. */
+/** Records an expired lease as a failed attempt. */
 function recordLapse(step: Step, c: number, n: number): void {
-  const { layout, from } = step;
   const to = step.copy();
-  const isCurrent = from[layout.token(c, n)] === 1 || step.is('a lapse does not check the token');
-  if (isCurrent && step.hasRow(n)) {
-    const asked = from[layout.trigger(n)] === TRIGGER.MANUAL && !(from[layout.flags(c, n)] & FLAG.BY_OPERATOR);
-    if (step.is('a lapse ends the obligation')) step.endRow(to, n, STATE.AUTO);
-    else if (from[layout.trigger(n)] === TRIGGER.REPLAY) step.endRow(to, n, STATE.DELIVERED);
-    else {
-      step.free(to, n);
-      if (!asked) {
-        to[layout.trigger(n)] = TRIGGER.AUTO;
-        to[layout.state(n)] = STATE.AUTO;
-      }
-    }
-  }
+  failAfterLapse(step, to, c, n);
   step.letGo(to, c, n);
   step.take(labelOf('lapse is recorded', n, c));
+}
+
+/** Records an expired lease before the acknowledgement or the refusal arrives, which then does not count. */
+function recordLapseBefore(step: Step, c: number, n: number): void {
+  const { layout, from } = step;
+  if (from[layout.lease(n)] !== LEASE.LAPSED || !from[layout.token(c, n)]) return;
+  const to = step.copy();
+  failAfterLapse(step, to, c, n);
+  to[layout.token(c, n)] = 0;
+  step.take(labelOf('lapse is recorded', n, c));
+}
+
+/** Changes the row after the attempt of a caller has failed because its lease expired. */
+function failAfterLapse(step: Step, to: Uint8Array, c: number, n: number): void {
+  const { layout, from } = step;
+  if (!from[layout.token(c, n)] || !step.hasRow(n)) return;
+  const asked = from[layout.trigger(n)] === TRIGGER.MANUAL && !(from[layout.flags(c, n)] & FLAG.BY_OPERATOR);
+  if (step.is('a lapse ends the obligation')) step.endRow(to, n, STATE.AUTO);
+  else if (from[layout.trigger(n)] === TRIGGER.REPLAY) step.endRow(to, n, STATE.DELIVERED);
+  else {
+    step.free(to, n);
+    if (asked) return;
+    to[layout.trigger(n)] = TRIGGER.AUTO;
+    to[layout.state(n)] = STATE.AUTO;
+  }
 }
 
 /** Emits the steps of operators that change partners between PUSH and POLL. */

@@ -107,6 +107,9 @@ export function faultOfState(layout: Layout, state: Uint8Array): string | null {
     if (state[layout.isSlowed(partner)] && state[layout.good(partner)] >= ENOUGH_GOOD)
       return 'a partner answers well and is sent no more than before';
   for (let n = 0; n < layout.count; n++) {
+    for (let c = layout.processes; c < layout.workers; c++)
+      if (state[layout.hold(c, n)] === HOLD.LATE && !state[layout.token(c, n)])
+        return 'the expired lease of a caller leaves no attempt';
     const its = state[layout.state(n)];
     const owed = state[layout.trigger(n)] !== TRIGGER.NONE;
     if (state[layout.event(n)] === EVENT.SETTLED && its === STATE.NONE && !isBeingMade(layout, state, n))

@@ -33,7 +33,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'every row counts as unclaimed',
     file: LEASE,
-    find: '(d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME})',
+    find: 'd.leased_until < ${database_js_1.MACHINE_TIME}',
     replace: 'true',
   },
   {
