@@ -18,15 +18,17 @@ export const RECEIVED_SCHEMA = [
   `CREATE SEQUENCE IF NOT EXISTS sandbox.received_number`,
   `CREATE TABLE IF NOT EXISTS sandbox.received (slot int PRIMARY KEY, number bigint NOT NULL, received_datetime timestamptz NOT NULL,
      method text NOT NULL, path text NOT NULL, headers jsonb NOT NULL, body text NOT NULL, booking_code text)`,
+  // Release 1.0.0 created the table without this column.
+  `ALTER TABLE sandbox.received ADD COLUMN IF NOT EXISTS svc_eligiblity_id text`,
 ];
 
 const ADD = prepared(
   'sandbox-received-add',
   `INSERT INTO sandbox.received
-   SELECT number % ${MOST_KEPT}, number, now(), $1, $2, $3, $4, $5 FROM nextval('sandbox.received_number') AS number
+   SELECT number % ${MOST_KEPT}, number, now(), $1, $2, $3, $4, $5, $6 FROM nextval('sandbox.received_number') AS number
    ON CONFLICT (slot) DO UPDATE SET number = excluded.number, received_datetime = excluded.received_datetime,
      method = excluded.method, path = excluded.path, headers = excluded.headers, body = excluded.body,
-     booking_code = excluded.booking_code`,
+     booking_code = excluded.booking_code, svc_eligiblity_id = excluded.svc_eligiblity_id`,
 );
 const LIST = prepared(
   'sandbox-received-list',
@@ -34,14 +36,13 @@ const LIST = prepared(
    WHERE $1::text IS NULL OR booking_code = $1 ORDER BY number DESC LIMIT ${MOST_LISTED}`,
 );
 
-const OF_BOOKINGS = prepared(
-  'sandbox-received-of-bookings',
-  'SELECT received_datetime, method, path, headers, body FROM sandbox.received WHERE booking_code = ANY ($1::text[]) ORDER BY number',
+/** SQL: the requests about the bookings $1 and the records $2. A change of a record may have no booking. */
+const OF_CANDIDATE = 'booking_code = ANY ($1::text[]) OR svc_eligiblity_id = ANY ($2::text[])';
+const FIND_OF_CANDIDATE = prepared(
+  'sandbox-received-of-candidate',
+  `SELECT received_datetime, method, path, headers, body FROM sandbox.received WHERE ${OF_CANDIDATE} ORDER BY number`,
 );
-const FORGET = prepared(
-  'sandbox-received-forget',
-  'DELETE FROM sandbox.received WHERE booking_code = ANY ($1::text[])',
-);
+const FORGET = prepared('sandbox-received-forget', `DELETE FROM sandbox.received WHERE ${OF_CANDIDATE}`);
 
 export interface ReceivedRequest {
   method: string;
@@ -65,7 +66,8 @@ export class ReceivedRequests extends PersonalData {
   async add({ method, path, headers, body }: ReceivedRequest): Promise<void> {
     // NUL characters are removed, because PostgreSQL's type `text` cannot contain them.
     const text = body.replaceAll('\0', '');
-    await this.database.execute(ADD, [method, path, JSON.stringify(headers), text, bookingCodeOf(body)]);
+    const { booking_code, svc_eligiblity_id } = codesOf(body);
+    await this.database.execute(ADD, [method, path, JSON.stringify(headers), text, booking_code, svc_eligiblity_id]);
   }
 
   /**
@@ -76,20 +78,26 @@ export class ReceivedRequests extends PersonalData {
     return this.database.query(LIST, [bookingCode]);
   }
 
-  async export({ bookingCodes }: Subject): Promise<Record<string, unknown>> {
-    return { sandbox_received: await this.database.query(OF_BOOKINGS, [bookingCodes]) };
+  async export({ bookingCodes, svcEligibilityIds }: Subject): Promise<Record<string, unknown>> {
+    return { sandbox_received: await this.database.query(FIND_OF_CANDIDATE, [bookingCodes, svcEligibilityIds]) };
   }
 
-  async erase({ bookingCodes }: Subject): Promise<void> {
-    await this.database.execute(FORGET, [bookingCodes]);
+  async erase({ bookingCodes, svcEligibilityIds }: Subject): Promise<void> {
+    await this.database.execute(FORGET, [bookingCodes, svcEligibilityIds]);
   }
 }
 
-function bookingCodeOf(body: string): string | null {
+/** Returns the codes of the booking and the record in the body of a request; null for each that the body lacks. */
+function codesOf(body: string): Record<'booking_code' | 'svc_eligiblity_id', string | null> {
+  const { booking_code, svc_eligiblity_id } = membersOf(body);
+  const orNull = (code: unknown) => (typeof code === 'string' ? code : null);
+  return { booking_code: orNull(booking_code), svc_eligiblity_id: orNull(svc_eligiblity_id) };
+}
+
+function membersOf(body: string): Record<string, unknown> {
   try {
-    const code = (JSON.parse(body) as { booking_code?: unknown } | null)?.booking_code;
-    return typeof code === 'string' ? code : null;
+    return (JSON.parse(body) as Record<string, unknown> | null) ?? {};
   } catch {
-    return null;
+    return {};
   }
 }

@@ -34,11 +34,14 @@ describe('the tools of the sandbox', () => {
 
   const own = () => app.app.get(SandboxPartner);
 
-  async function subscribe(answering = ''): Promise<{ id: string; secret: string; verified: any }> {
+  async function subscribe(
+    answering = '',
+    settings: object = {},
+  ): Promise<{ id: string; secret: string; verified: any }> {
     const { partner_url, ca_pem } = own();
     const made = await app.call('POST', '/admin/subscriptions', {
       token: operator,
-      body: { account_code: scene.account, partner_url: partner_url + answering, ca_pem, wait_ms: 1000 },
+      body: { account_code: scene.account, partner_url: partner_url + answering, ca_pem, wait_ms: 1000, ...settings },
     });
     const { id, signing_secret } = made.body;
     const verified = await app.call('POST', `/admin/subscriptions/${id}/verify`, { token: operator });
@@ -174,6 +177,23 @@ describe('the tools of the sandbox', () => {
     expect(exported.text).toContain('/notifications');
     await app.call('POST', `${candidate}/erase`, { token: operator, body: { reason: 'Asked for.' } });
     await eventually(async () => expect(await received(`?booking_code=${booking_code}`)).toEqual([]));
+  });
+
+  it('the partner of the sandbox exports the record changes of a candidate, and deletes them at an erasure', async () => {
+    await subscribe('', { record_changes: ['CREATED'] });
+    const { candidate, svc_eligiblity_id: svcId } = await app.given.eligibility(scene);
+    const told = async () => (await received()).filter(({ body }) => body.includes(candidate.candidate_id));
+    await eventually(async () => expect(await told()).toMatchObject([{ path: '/changes' }]));
+    const path = `/admin/accounts/${scene.account}/candidates/${candidate.candidate_id}`;
+    const exported = await app.call('GET', `${path}/export`, { token: operator });
+    expect(exported.body.sandbox_received).toMatchObject([{ method: 'PUT', path: '/changes' }]);
+    expect(exported.body.sandbox_received[0].body).toContain(svcId);
+    await app.call('POST', `${path}/erase`, { token: operator, body: { reason: 'Asked for.' } });
+    await eventually(async () => expect(await told()).toEqual([]));
+    const kept = await app.given.sql(`SELECT FROM sandbox.received WHERE strpos(body, $1) > 0`, [
+      candidate.candidate_id,
+    ]);
+    expect(kept).toEqual([]);
   });
 
   it('the sandbox provides a partner whose responses depend on its address', async () => {
