@@ -193,6 +193,19 @@ describe('the data of a candidate', () => {
     expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(created.svc_eligiblity_id);
   });
 
+  it('an export names the record of a notification about a record, and the booking of a notification about a booking', async () => {
+    await subscribed.patch({ record_changes: ['CREATED'] });
+    const record = await app.given.eligibility(subscribed.scene);
+    const { booking_code } = await app.given.booking(subscribed.scene, record);
+    await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
+    const path = ofCandidate(subscribed.scene.account, record['candidate'].candidate_id, 'export');
+    const { body } = await admin('GET', path);
+    expect(body.notifications).toMatchObject([
+      { change_reason: 'CREATED', booking_code: null, svc_eligiblity_id: record['svc_eligiblity_id'] },
+      { change_reason: 'BOOKING_CREATED', booking_code, svc_eligiblity_id: null },
+    ]);
+  });
+
   it('after an erasure no value of the candidate is in any table or response, and counts are unchanged', async () => {
     const { values, scene, created, open, booking } = await known();
     const everything = Object.values(values);

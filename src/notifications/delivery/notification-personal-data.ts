@@ -8,10 +8,12 @@ import {
   type Subject,
 } from '../../platform/personal-data.js';
 import { namesPerson } from '../../platform/person.js';
+import { ABOUT } from './notification-columns.js';
 
 const FIND = {
-  text: `SELECT position, id, change_reason, booking_code, event_sequence, effective_date, body, state, delivered_datetime
-         FROM notifications WHERE booking_code = ANY ($1::text[]) ORDER BY position`,
+  text: `SELECT n.position, n.id, n.change_reason, ${ABOUT}, n.event_sequence, n.effective_date, n.body, n.state,
+           n.delivered_datetime
+         FROM notifications n WHERE n.booking_code = ANY ($1::text[]) ORDER BY n.position`,
   across: acrossAccounts.keyInHand,
 };
 const FIND_ATTEMPTS = {

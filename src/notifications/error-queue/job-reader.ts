@@ -7,10 +7,11 @@ import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platf
 import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
+import { ABOUT } from '../delivery/notification-columns.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
-import { ABOUT, BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
+import { BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
 /** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
-import { RECORD_CHANGES } from '../../platform/changes/change.entity.js';
 import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
 import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
+import { ABOUT } from '../delivery/notification-columns.js';
 import { acrossOf, conditionsOf, type NotificationConditions } from '../delivery/notification-filter.js';
 import { startsIn } from '../delivery/exam-in.js';
 import type { ExamIn } from '../notifications.queries.js';
@@ -17,13 +17,6 @@ import { isUuid } from '../../platform/validation/identifiers.js';
 
 export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
-
-const IS_OF_RECORD = `n.change_reason = ANY ('{${RECORD_CHANGES.join(',')}}')`;
-/**
- * SQL: the columns for the booking or the record that a notification is about. The column that does not apply is null.
- */
-export const ABOUT = `CASE WHEN NOT ${IS_OF_RECORD} THEN n.booking_code END AS booking_code,
-  CASE WHEN ${IS_OF_RECORD} THEN n.booking_code END AS svc_eligiblity_id`;
 
 // SQL: the start of the exam that the partner knew before the exam was moved, from the previous event of the booking.
 const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
