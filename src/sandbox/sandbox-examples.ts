@@ -8,6 +8,8 @@ export interface SandboxAccess {
 }
 
 const TEST = 'SANDBOX-ONE';
+/** The name of the account with the sample partners and the entries to delete. */
+const SAMPLES = 'Sandbox samples';
 const END = '2099-12-31T23:59:59Z';
 const EXAM = '2098-06-15T14:00:00Z';
 const NEEDS_APPROVAL = 'EXTRA-TIME';
@@ -24,12 +26,17 @@ const UNMATCHED = '/admin/unmatched-results/{id}';
  * Creates one object of each kind that the examples of the OpenAPI document name: records, bookings, results, partners,
  * notifications, jobs, unmatched results and an import. Each example that changes or deletes an object has its own
  * object, so the examples work in any order. The objects are created by requests, as a client would create them.
+ *
+ * Objects that only operators read belong to a second account. The sample partners therefore get no notification about
+ * the bookings in the sandbox's own account, and its catalogue contains no entries to delete.
  */
 export class SandboxExamples {
   private candidates = 100;
   /** The beginning of the candidates' ids. */
   private prefix = 'S-';
   private readonly values: OperationValues = {};
+  /** The code of the account with the sample partners and the entries to delete. */
+  private samples = '';
 
   constructor(
     private readonly client: SandboxClient,
@@ -37,6 +44,7 @@ export class SandboxExamples {
   ) {}
 
   async make(): Promise<OperationValues> {
+    this.samples = await this.samplesAccount();
     await this.catalogue();
     await Promise.all([
       this.records(),
@@ -141,8 +149,19 @@ export class SandboxExamples {
     this.use({ import_id }, '*');
   }
 
+  private async samplesAccount(): Promise<string> {
+    const accounts = await this.client.call<Values[]>('GET', '/admin/accounts?limit=200');
+    // The account exists after an attempt that was interrupted.
+    const { account_code } =
+      accounts.find(({ name }) => name === SAMPLES) ??
+      (await this.client.call<Values>('POST', '/admin/accounts', { name: SAMPLES }));
+    const test = { name: 'A sample test', portions: [{ portion_code: 'MAIN' }] };
+    await this.client.call('PUT', `/admin/accounts/${account_code}/tests/${TEST}`, test);
+    return account_code;
+  }
+
   private async catalogue(): Promise<void> {
-    Object.assign(this.values, await makeSpareEntries(this.client, this.access.account_code));
+    Object.assign(this.values, await makeSpareEntries(this.client, this.samples));
     const { consumer_key } = await this.client.call<Values>('POST', '/admin/applications', {
       name: 'Sample application',
       scopes: ['read'],
@@ -150,7 +169,7 @@ export class SandboxExamples {
     const { ok } = await this.client.send('POST', '/admin/users', {
       username: 'sample-user',
       password: `Sample-${crypto.randomUUID()}`,
-      account_codes: [this.access.account_code],
+      account_codes: [this.samples],
       scopes: ['read'],
     });
     // The user exists after an attempt that was interrupted. Its candidates exist, too.
@@ -159,17 +178,17 @@ export class SandboxExamples {
   }
 
   /**
-   * Creates partners, notifications in the error queue, and jobs. The partners only get the events ABSENT and
-   * EXCUSED_ABSENT, so that they do not disturb other trials. The jobs wait for a suspended partner.
+   * Creates partners, notifications in the error queue, and jobs, in the account of the samples. The jobs wait for a
+   * suspended partner.
    */
   private async partners(): Promise<void> {
     const kept = await this.subscription('A partner');
     const refusing = await this.subscription('A partner that refuses', '/samples');
     const suspended = await this.subscription('A suspended partner', '/samples');
     const failed: Record<string, { id: string; booking_code: string; subscription_id: string }[]> = {};
-    const missed = await Promise.all(Array.from({ length: 5 }, () => this.booking()));
+    const missed = await Promise.all(Array.from({ length: 5 }, () => this.booking(this.samples)));
     for (const { booking_code } of missed)
-      await this.client.call('POST', `/accounts/${this.access.account_code}/bookings/${booking_code}/absence`, {
+      await this.client.call('POST', `/accounts/${this.samples}/bookings/${booking_code}/absence`, {
         excused: false,
       });
     for (const id of [refusing, suspended])
@@ -188,8 +207,9 @@ export class SandboxExamples {
     this.use({ notification_id: first.id }, '*', 'POST /admin/error-queue/{notification_id}/resend');
     this.use({ id: first.id }, 'GET /admin/notifications/{id}');
     this.use({ notification_id: second.id }, 'POST /admin/error-queue/{notification_id}/resolve');
-    this.use({ booking_code: third.booking_code }, 'POST /admin/error-queue/resend');
-    this.use({ booking_code: fourth.booking_code }, 'POST /admin/error-queue/resolve');
+    const inSamples = { account_code: this.samples };
+    this.use({ ...inSamples, booking_code: third.booking_code }, 'POST /admin/error-queue/resend');
+    this.use({ ...inSamples, booking_code: fourth.booking_code }, 'POST /admin/error-queue/resolve');
     await this.client.call('POST', `/admin/subscriptions/${suspended}/suspend`);
     const job = async ({ booking_code }: { booking_code: string }) => {
       const filter = { subscription_id: suspended, booking_code };
@@ -207,9 +227,9 @@ export class SandboxExamples {
   }
 
   private async subscription(name: string, behaviour = ''): Promise<string> {
-    const { account_code, partner } = this.access;
+    const { partner } = this.access;
     const { id } = await this.client.call<Values>('POST', '/admin/subscriptions', {
-      account_code,
+      account_code: this.samples,
       name,
       partner_url: partner.partner_url + behaviour,
       ca_pem: partner.ca_pem,
@@ -219,32 +239,28 @@ export class SandboxExamples {
     return id;
   }
 
-  private async record(candidate: object = {}): Promise<Values> {
+  private async record(candidate: object = {}, account = this.access.account_code): Promise<Values> {
     const candidate_id = `${this.prefix}${++this.candidates}`;
-    const { svc_eligiblity_id } = await this.client.call<Values>(
-      'POST',
-      `/accounts/${this.access.account_code}/candidates`,
-      {
-        test_code: TEST,
-        eligibility_end_date: END,
-        candidate: {
-          candidate_id,
-          first_name: 'Ada',
-          last_name: 'Sample',
-          country: 'US',
-          province_state: 'NY',
-          ...candidate,
-        },
+    const { svc_eligiblity_id } = await this.client.call<Values>('POST', `/accounts/${account}/candidates`, {
+      test_code: TEST,
+      eligibility_end_date: END,
+      candidate: {
+        candidate_id,
+        first_name: 'Ada',
+        last_name: 'Sample',
+        country: 'US',
+        province_state: 'NY',
+        ...candidate,
       },
-    );
+    });
     return { candidate_id, svc_id: svc_eligiblity_id };
   }
 
-  private async booking(): Promise<Values> {
-    const record = await this.record();
+  private async booking(account = this.access.account_code): Promise<Values> {
+    const record = await this.record({}, account);
     const { booking_code } = await this.client.call<Values>(
       'POST',
-      `/accounts/${this.access.account_code}/candidates/${record['candidate_id']}/tests/${TEST}/bookings`,
+      `/accounts/${account}/candidates/${record['candidate_id']}/tests/${TEST}/bookings`,
       { booking_on: EXAM, delivery_mode: 'SVC_REMOTE_PROCTORED' },
     );
     return { ...record, booking_code };

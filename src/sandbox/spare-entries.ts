@@ -5,6 +5,7 @@ const CATALOGUE = '/admin/accounts/{account_code}';
 /**
  * Creates the entries that the examples of DELETE name: catalogue entries, and an alert that is disabled, because no
  * person in the sandbox receives its messages. Returns the values of these examples.
+ * @param accountCode the account in which to create the catalogue entries
  */
 export async function makeSpareEntries(client: SandboxClient, accountCode: string): Promise<OperationValues> {
   const at = (kind: string, code: string, body: object) =>
@@ -20,15 +21,16 @@ export async function makeSpareEntries(client: SandboxClient, accountCode: strin
       url: 'https://chat.example/hooks/on-call',
       disabled: true,
     });
+  const inAccount = { account_code: accountCode };
   return {
-    [`DELETE ${CATALOGUE}/tests/{test_code}`]: { test_code: 'SPARE' },
+    [`DELETE ${CATALOGUE}/tests/{test_code}`]: { ...inAccount, test_code: 'SPARE' },
     ...Object.fromEntries(
       ['schools', 'accommodations', 'vouchers'].map((kind) => [
         `DELETE ${CATALOGUE}/${kind}/{code}`,
-        { code: 'SPARE' },
+        { ...inAccount, code: 'SPARE' },
       ]),
     ),
-    [`DELETE ${CATALOGUE}/attribute-keys/{code}`]: { code: 'spare-key' },
+    [`DELETE ${CATALOGUE}/attribute-keys/{code}`]: { ...inAccount, code: 'spare-key' },
     'DELETE /admin/alerts/{name}': { name: 'spare' },
   };
 }

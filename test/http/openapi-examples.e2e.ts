@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureExamples, ensureSandbox } from '../../src/sandbox';
 import { startApp, type Answer, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
 
 /** The operations whose example is not sent, each with the reason. */
 const OTHER: Record<string, string> = {
@@ -114,6 +115,39 @@ describe.each([
       '/admin/eligibilities?waiting_for=HOLD',
     ];
     for (const path of lists) expect([path, (await count(path)) > 0]).toEqual([path, true]);
+  });
+
+  it('a fresh sandbox has the documented catalogue, and an absence in it creates no notification for a sample partner', async () => {
+    const { operator, client } = tokens;
+    const account = sandbox.account_code as string;
+    const read = async (path: string) => (await app.call('GET', path, { token: operator })).body as any[];
+    const codes = async (kind: string, code: string) =>
+      (await read(`/admin/accounts/${account}/${kind}`)).map((entry) => entry[code] as string).sort();
+    expect(await codes('tests', 'test_code')).toEqual(['SANDBOX-ONE', 'SANDBOX-TWO']);
+    expect(await codes('schools', 'school_code')).toEqual(['SCHOOL-1']);
+    expect(await codes('accommodations', 'accommodation_code')).toEqual(['EXTRA-TIME', 'LARGE-PRINT']);
+    expect(await codes('attribute-keys', 'attribute_key')).toEqual(['cohort']);
+    expect(await codes('vouchers', 'voucher_code')).toEqual(['AMOUNT-25', 'EXPIRED-50', 'ONCE-100', 'PERCENT-10']);
+    const post = (path: string, body: object) =>
+      app.call('POST', `/accounts/${account}/${path}`, { token: client, body });
+    await post('candidates', {
+      test_code: 'SANDBOX-ONE',
+      eligibility_end_date: '2099-12-31T23:59:59Z',
+      candidate: { candidate_id: 'ABSENT-1', first_name: 'Ada', last_name: 'Lovelace' },
+    });
+    const booked = await post('candidates/ABSENT-1/tests/SANDBOX-ONE/bookings', {
+      booking_on: '2098-06-15T14:00:00Z',
+      delivery_mode: 'SVC_REMOTE_PROCTORED',
+    });
+    const { booking_code } = booked.body;
+    expect((await post(`bookings/${booking_code}/absence`, { excused: true })).status).toBe(204);
+    const unsettled = 'SELECT FROM domain_events WHERE settled_at IS NULL';
+    await eventually(async () => expect(await app.given.sql(unsettled)).toEqual([]));
+    for (const path of ['notifications', 'error-queue', 'subscriptions', 'partners'])
+      expect([path, await read(`/admin/${path}?account_code=${account}`)]).toEqual([path, []]);
+    const causes = await read('/admin/error-queue/summary');
+    expect(causes.filter((cause) => cause.account_code === account)).toEqual([]);
+    expect(await read(`/sandbox/received?booking_code=${booking_code}`)).toEqual([]);
   });
 
   it('a fresh sandbox answers every example of the OpenAPI document with success or a redirect', async () => {
