@@ -111,8 +111,8 @@ export const subscriptionUnverified = defineProblem(
 export const subscriptionPolled = defineProblem(
   'subscription_polled',
   'conflict',
-  'The partner polls',
-  'The partner of this subscription fetches its notifications, so that there is no address to which a sample could be sent. The subscription needs no verification. To push notifications, set `delivery` to PUSH.',
+  'The partner polls and has no address',
+  'The partner of this subscription fetches its notifications and has no address to which a sample could be sent. The subscription needs no verification. To send a sample, set `partner_url`.',
 );
 export const authRequired = defineProblem(
   'auth_required',

@@ -69,7 +69,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'DELETE /admin/subscriptions/{id}':
     'The response is immediate, and attempts that have begun will finish. Resolved notifications can still be read.',
   'POST /admin/subscriptions/{id}/verify':
-    'The sample is a complete, signed NotificationRequest with invented codes, and it is not stored. The subscription becomes ACTIVE when the partner answers with status 200. Otherwise the error contains the answer of the partner.',
+    'The sample is a complete, signed NotificationRequest with invented codes, and it is not stored. The subscription becomes ACTIVE when the partner answers with status 200, or SUSPENDED if it was suspended before its address changed. Otherwise the error contains the answer of the partner. A subscription without an address, whose partner polls, stays unchanged.',
   'POST /admin/subscriptions/{id}/sample':
     'The report covers the host name, the address, the certificate, the authentication and the answer. Nothing is stored. With `verify`, an answer with status 200 also verifies the subscription.',
   'GET /admin/partners': `\`failing_since\` is set for a partner that is UP but accepts no notifications. ${LIST}`,
@@ -105,7 +105,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /partner/subscriptions': LIST,
   'GET /partner/subscriptions/{id}': 'A subscription of another partner is unknown. The secret is not shown.',
   'POST /partner/subscriptions/{id}/verify':
-    'The service sends a sample to the address of the subscription. Its answer must have the status 200. Otherwise the status is 400 `verification_failed`, with the answer. The sample is not stored.',
+    'The service sends a sample to the address of the subscription. Its answer must have the status 200. Otherwise the status is 400 `verification_failed`, with the answer. The sample is not stored. A subscription without an address stays unchanged.',
   'POST /partner/subscriptions/{id}/rotate-secret':
     'The response shows the new secret once. For 24 hours every notification is signed with the old and the new secret.',
   'POST /partner/subscriptions/{id}/suspend':

@@ -153,7 +153,7 @@ const PLACES: Record<string, Where> = {
   subscription_unverified: under(/\{(notification_)?id\}\/resend$|subscriptions\/\{id\}\/(suspend|resume)$/),
   suspended_by_operator: at('POST /partner/subscriptions/{id}/resume'),
   auth_required: at('PATCH /admin/subscriptions/{id}'),
-  subscription_polled: under(/subscriptions\/\{id\}\/(verify|sample)$/),
+  subscription_polled: at('POST /admin/subscriptions/{id}/sample'),
   verification_failed: under(/subscriptions\/\{id\}\/verify$/),
   mail_not_configured: at('PUT /admin/alerts/{name}', 'POST /admin/alerts/{name}/test'),
   alert_not_delivered: at('POST /admin/alerts/{name}/test'),

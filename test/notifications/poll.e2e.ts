@@ -35,21 +35,41 @@ async function polled(count: number, order: Record<string, unknown> = {}): Promi
 }
 
 describe('a subscription with delivery POLL', () => {
-  it('a POLL subscription is ACTIVE without an address, and answers verify and sample with subscription_polled', async () => {
+  it('a POLL subscription is ACTIVE without an address, stays unchanged by verify, and answers sample with subscription_polled', async () => {
     const scene = await app.given.scene();
     const created = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
     expect(created.body).toMatchObject({ state: 'ACTIVE', delivery: 'POLL', partner_url: null, paused_until: null });
-    for (const action of ['verify', 'sample']) {
-      const answer = await subscribed.admin('POST', `subscriptions/${created.body.id}/${action}`, {});
-      expect([answer.status, answer.body.code]).toEqual([409, 'subscription_polled']);
-    }
-    const own = await polling.call('POST', `/partner/subscriptions/${subscribed.id}/verify`);
-    expect([own.status, own.body.code]).toEqual([409, 'subscription_polled']);
+    const path = `subscriptions/${created.body.id}`;
+    const { signing_secret: _, ...unchanged } = created.body;
+    const verified = await subscribed.admin('POST', `${path}/verify`);
+    expect([verified.status, verified.body]).toEqual([200, unchanged]);
+    const token = await app.given.token([], ['partner'], [created.body.id]);
+    const own = await polling.call('POST', `/partner/${path}/verify`, undefined, token);
+    expect([own.status, own.body]).toEqual([200, unchanged]);
+    const sample = await subscribed.admin('POST', `${path}/sample`, {});
+    expect([sample.status, sample.body.code]).toEqual([409, 'subscription_polled']);
     const partners = await subscribed.admin('GET', `partners?account_code=${scene.account}`);
     expect(partners.body).toMatchObject([{ partner_url: null, delivery: 'POLL', paused_until: null }]);
   });
 
   it('a subscription needs an address for PUSH, which must be verified', async () => {
+  it('the address of a POLL subscription is verified with a sample, and PUSH then needs no further verification', async () => {
+    const scene = await app.given.scene();
+    const { url, caPem: ca_pem } = subscribed.partner;
+    const { body } = await subscribed.admin('POST', 'subscriptions', {
+      ...{ account_code: scene.account, delivery: 'POLL', partner_url: `${url}/own`, ca_pem },
+    });
+    const path = `subscriptions/${body.id}`;
+    subscribed.partner.answer({ status: 400 });
+    expect((await subscribed.admin('POST', `${path}/verify`)).body.code).toBe('verification_failed');
+    subscribed.partner.answer({ status: 200 });
+    const verified = await subscribed.admin('POST', `${path}/verify`);
+    expect(verified.body).toMatchObject({ state: 'ACTIVE', delivery: 'POLL', health: 'UP', paused_until: null });
+    expect(subscribed.partner.requests).toHaveLength(2);
+    const pushed = await subscribed.admin('PATCH', path, { delivery: 'PUSH' });
+    expect(pushed.body).toMatchObject({ state: 'ACTIVE', delivery: 'PUSH' });
+  });
+
     const scene = await app.given.scene();
     const without = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account });
     expect(without.body.errors).toMatchObject([{ pointer: '/partner_url', code: 'required' }]);

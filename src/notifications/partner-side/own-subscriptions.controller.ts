@@ -55,7 +55,7 @@ export class OwnSubscriptionsController {
   @Post(':id/verify')
   @ApiOperation({ summary: 'Verify one’s own subscription with a sample notification' })
   @Answer(200, SubscriptionModel)
-  @Problems(400, 404, 409)
+  @Problems(400, 404)
   async verify(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
     return this.presenter.one(await this.commandBus.execute(new VerifySubscription(id)));
   }

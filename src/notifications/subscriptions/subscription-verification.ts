@@ -6,10 +6,14 @@ import { PartnerProbe } from './partner-probe.js';
 import { verificationDetail } from './sample-report.rules.js';
 import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
-import { endMove, markUp } from './subscription.rules.js';
+import { endMove, markUp, NO_ADDRESS } from './subscription.rules.js';
 import { SubscriptionStore } from './subscription-store.js';
 import { SendSample, VerifySubscription } from './subscriptions.commands.js';
 
+/**
+ * Verifies the address of a subscription with a sample. A subscription without an address, whose partner polls, needs no
+ * verification and stays unchanged.
+ */
 @CommandHandler(VerifySubscription)
 export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscription> {
   constructor(
@@ -19,7 +23,8 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
   ) {}
 
   async execute({ id }: VerifySubscription): Promise<Subscription> {
-    const sent = assertPushed(await this.store.get(id));
+    const sent = await this.store.get(id);
+    if (sent.partner_url === NO_ADDRESS) return sent;
     const result = await this.probe.send(sent, 'BOOKING_CREATED');
     if (!result.delivered)
       throw verificationFailed.error({
@@ -47,7 +52,7 @@ export class SendSampleHandler implements ICommandHandler<SendSample> {
   ) {}
 
   async execute({ id, changeReason, verify }: SendSample): Promise<SampleReport> {
-    const sent = assertPushed(await this.store.get(id));
+    const sent = assertAddressed(await this.store.get(id));
     const report = await this.probe.report(sent, changeReason);
     if (report.delivered && verify)
       await this.store.change(id, 'verify', (subscription) =>
@@ -63,22 +68,24 @@ export class SendSampleHandler implements ICommandHandler<SendSample> {
 }
 
 /**
- * Returns the subscription if the service sends notifications to its partner.
+ * Returns the subscription if it has an address to which a sample can be sent.
  * @throws DomainError `subscription_polled`
  */
-function assertPushed(subscription: Subscription): Subscription {
-  if (subscription.delivery === 'POLL') throw subscriptionPolled.error();
+function assertAddressed(subscription: Subscription): Subscription {
+  if (subscription.partner_url === NO_ADDRESS) throw subscriptionPolled.error();
   return subscription;
 }
 
 /**
- * Marks the subscription as verified, after the partner has answered the sample with 200.
+ * Marks the subscription's address as verified, after the partner has answered the sample with 200.
  * @throws DomainError `verification_failed` when the subscription changed while the sample was sent
  */
 function verified(subscription: Subscription, sent: Subscription, probe: PartnerProbe, now: Date): void {
   if (subscription.version !== sent.version)
     throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
   if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
+  // A partner that polls can return to this address without another verification.
+  if (subscription.delivery === 'POLL') subscription.verified_url = subscription.partner_url;
   subscription.certificate_not_after = probe.certificateNotAfter(sent);
   subscription.busy_since = null;
   if (subscription.health === 'DOWN') markUp(subscription, now);
