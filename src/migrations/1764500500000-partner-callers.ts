@@ -33,6 +33,9 @@ export class PartnerCallers1764500500000 implements MigrationInterface {
       -- If the partner itself suspended the subscription, this time equals suspended_datetime. A process that does not
       -- know the column, and suspends the subscription later, sets another suspended_datetime.
       ALTER TABLE subscriptions ADD COLUMN suspended_by_partner timestamptz;
+
+      -- If the subscription was suspended when its address changed, this time equals suspended_datetime.
+      ALTER TABLE subscriptions ADD COLUMN suspended_before_move timestamptz;
     `);
 
     // The functions of release 1.0.0, and the rights that are new.

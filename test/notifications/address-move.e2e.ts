@@ -98,7 +98,7 @@ test('once a PATCH of partner_url has answered, no process starts an attempt at 
   expect(codesOf(next.requests)).toEqual([held]);
 });
 
-test('the verification of its new address makes a suspended partner ACTIVE, and the notifications that waited are sent', async () => {
+test('a suspended partner is SUSPENDED again once its new address is verified, and resume sends the notifications that waited', async () => {
   await subscribed.post('suspend');
   const suspended = await subscribed.booking();
   await isMade(1);
@@ -109,9 +109,26 @@ test('the verification of its new address makes a suspended partner ACTIVE, and 
   }
   const meanwhile = await subscribed.booking();
   await isMade(2);
-  await verify();
+  expect(await subscribed.subscription()).toMatchObject({ state: 'UNVERIFIED', suspended_by: 'OPERATOR' });
+  await move(subscribed.partner);
+  await move();
+  const verified = await subscribed.post('verify');
+  expect([verified.status, verified.body]).toMatchObject([200, { state: 'SUSPENDED', suspended_by: 'OPERATOR' }]);
+  await pause(A_WHILE_MS);
+  expect(codesOf(next.requests)).toEqual([]);
+  expect((await subscribed.post('resume')).body).toMatchObject({ state: 'ACTIVE', suspended_by: null });
   await next.received(3);
   expect(codesOf(next.requests)).toEqual([suspended, meanwhile]);
+});
+
+test('a partner that was suspended before an earlier change of its address is ACTIVE once the next address is verified', async () => {
+  await subscribed.post('suspend');
+  await move();
+  await subscribed.post('verify');
+  await subscribed.post('resume');
+  await move(subscribed.partner);
+  expect(await subscribed.subscription()).toMatchObject({ suspended_by: null });
+  await verify();
 });
 
 test('sends all notifications to the address that is verified last, even if partner_url changes twice or back to the old address', async () => {

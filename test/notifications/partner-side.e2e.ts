@@ -177,6 +177,19 @@ describe('POST /partner/subscriptions/{id}/…', () => {
 
   it('an operator can resume a subscription that its partner suspended', async () => {
     await own('suspend');
+  it('a partner that verifies its new address does not end the suspension of an operator', async () => {
+    await mine.post('suspend');
+    expect((await mine.patch({ partner_url: `${mine.partner.url}/new` })).body.state).toBe('UNVERIFIED');
+    expect((await own('verify')).body).toMatchObject({ state: 'SUSPENDED', suspended_by: 'OPERATOR' });
+    expect(refusal(await own('resume'))).toEqual([403, 'suspended_by_operator']);
+    await mine.post('resume');
+
+    await own('suspend');
+    await mine.patch({ partner_url: mine.partner.url });
+    expect((await own('verify')).body).toMatchObject({ state: 'SUSPENDED', suspended_by: 'PARTNER' });
+    expect((await own('resume')).body.state).toBe('ACTIVE');
+  });
+
     expect((await mine.post('resume')).body).toMatchObject({ state: 'ACTIVE', suspended_by: null });
   });
 

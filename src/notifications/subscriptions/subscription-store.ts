@@ -71,7 +71,7 @@ export class SubscriptionStore {
       apply(subscription);
       subscription.updated_datetime = this.clock.now();
       await this.database.manager.save(subscription);
-      this.signals.changed(id, state === 'UNVERIFIED' && subscription.state === 'ACTIVE');
+      this.signals.changed(id, state === 'UNVERIFIED' && subscription.state !== 'UNVERIFIED');
       this.unitOfWork.audit(`subscription.${action}`, id, { accountCode: subscription.account_code });
       await this.races.reached('changing subscription');
       return subscription;

@@ -112,6 +112,13 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   suspended_by_partner: Date | null;
 
+  /**
+   * The time since which the subscription was suspended when its address changed; null if it was not suspended. It
+   * counts only while it equals `suspended_datetime`.
+   */
+  @Column('timestamptz', { nullable: true })
+  suspended_before_move: Date | null;
+
   /** The periods of suspension, which do not count towards giving up notifications. */
   @Column('tstzmultirange', { default: '{}' })
   suspensions: string;

@@ -126,22 +126,38 @@ export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
  * address is verified, as during a suspension.
  */
 function beginMove(subscription: Subscription, now: Date): void {
-  if (subscription.state !== 'UNVERIFIED') subscription.suspended_datetime ??= now;
+  const { state, suspended_datetime: since } = subscription;
+  if (state !== 'UNVERIFIED') {
+    subscription.suspended_before_move = state === 'SUSPENDED' ? since : null;
+    subscription.suspended_datetime = since ?? now;
+  }
   subscription.state = 'UNVERIFIED';
   forgetPartner(subscription);
 }
 
 /**
- * Makes the subscription ACTIVE, after its new address has answered a sample with 200. Later responses from the old
- * address are ignored.
+ * Makes the subscription ACTIVE, after its new address has answered a sample with 200. If it was suspended before its
+ * address changed, it is SUSPENDED again. Later responses from the old address are ignored.
  */
 export function endMove(subscription: Subscription, now: Date): void {
-  endSuspension(subscription, now);
-  subscription.state = 'ACTIVE';
+  const isSuspended = wasSuspendedBeforeMove(subscription);
+  if (!isSuspended) endSuspension(subscription, now);
+  subscription.state = isSuspended ? 'SUSPENDED' : 'ACTIVE';
+  subscription.suspended_before_move = null;
   forgetPartner(subscription);
 }
 
 /** Changes the address of the subscription, and whether notifications are pushed to it or polled. */
+type Suspension = Pick<Subscription, 'state' | 'suspended_datetime' | 'suspended_by_partner' | 'suspended_before_move'>;
+
+function wasSuspendedBeforeMove({
+  state,
+  suspended_datetime: since,
+  suspended_before_move: before,
+}: Suspension): boolean {
+  return state === 'UNVERIFIED' && before !== null && before.getTime() === since?.getTime();
+}
+
 export function changeWay(subscription: Subscription, url: string, delivery: PartnerDelivery, now: Date): void {
   const { partner_url: before, delivery: earlier, state } = subscription;
   subscription.partner_url = url;
@@ -213,13 +229,13 @@ export function beginSuspension(subscription: Subscription, by: 'OPERATOR' | 'PA
   subscription.state = 'SUSPENDED';
 }
 
-/** Returns the side that suspended the subscription; null if it is not suspended. */
-export function suspenderOf({
-  state,
-  suspended_datetime,
-  suspended_by_partner,
-}: Pick<Subscription, 'state' | 'suspended_datetime' | 'suspended_by_partner'>): 'OPERATOR' | 'PARTNER' | null {
-  if (state !== 'SUSPENDED') return null;
+/**
+ * Returns the side that suspended the subscription; null if it is not suspended. The suspension of a subscription whose
+ * new address is not yet verified continues.
+ */
+export function suspenderOf(subscription: Suspension): 'OPERATOR' | 'PARTNER' | null {
+  const { state, suspended_datetime, suspended_by_partner } = subscription;
+  if (state !== 'SUSPENDED' && !wasSuspendedBeforeMove(subscription)) return null;
   const isByPartner = suspended_by_partner !== null && suspended_by_partner.getTime() === suspended_datetime?.getTime();
   return isByPartner ? 'PARTNER' : 'OPERATOR';
 }

@@ -160,7 +160,7 @@ export class SubscriptionModel {
 
   @Field(oneOf(['OPERATOR', 'PARTNER'], 'suspender_unknown'), {
     description:
-      'The side that suspended the subscription. A partner cannot resume a subscription that an operator suspended.',
+      'The side that suspended the subscription. A partner cannot resume a subscription that an operator suspended. The suspension continues while a new address is unverified.',
   })
   suspended_by: 'OPERATOR' | 'PARTNER' | null;
 

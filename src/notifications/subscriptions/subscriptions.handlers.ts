@@ -131,6 +131,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       next_probe_at: null,
       suspended_datetime: null,
       suspended_by_partner: null,
+      suspended_before_move: null,
       suspensions: '{}',
       created_datetime: now,
       updated_datetime: now,
