@@ -21,7 +21,8 @@ const DESCRIPTIONS: Record<string, string> = {
   agrees: 'Whether the rows agree with their seals. The value is null before the first check.',
   at: 'The time of the event.',
   auth: 'How the service authenticates at the partner; secrets are left out.',
-  auto_retry_on: 'The failures, besides status 500, after which the service retries automatically.',
+  auto_retry_on:
+    'The failures after which the service retries automatically. Status 500 and 429 always belong to them.',
   because: 'Describes the first row that does not agree with its seal; null if all rows agree.',
   body: 'The body as it was sent.',
   booking_code: 'The booking, by the code that the service gave it.',

@@ -150,13 +150,17 @@ describe('a busy partner', () => {
     );
   }, 20_000);
 
-  test('a notification that the partner answers with 429 waits for an operator if auto_retry_on does not include 429', async () => {
-    subscribed = await Subscribed.start(app, { auto_retry_on: ['500'] });
-    subscribed.partner.answer({ status: 429 });
+  test('a notification that the partner answers with 429 is retried automatically, even if a request set auto_retry_on without 429', async () => {
+    subscribed = await Subscribed.start(app);
+    expect((await subscribed.patch({ auto_retry_on: ['500'] })).body.auto_retry_on).toEqual(['500', '429']);
+    // Release 1.0.0 stored such a setting without 429.
+    await app.given.sql(`UPDATE subscriptions SET auto_retry_on = '{500}' WHERE id = $1`, [subscribed.id]);
+    await subscribed.patch({ name: 'A partner' });
+    expect((await subscribed.subscription())['auto_retry_on']).toEqual(['500', '429']);
+    subscribed.partner.answer((_request, index) => ({ status: index === 0 ? 429 : 200 }));
     await subscribed.booking();
-    await eventually(async () =>
-      expect(await subscribed.queue()).toMatchObject([{ retry: 'MANUAL', http_status: 429 }]),
-    );
+    await eventually(async () => expect(await subscribed.queue()).toMatchObject([{ retry: 'AUTO', http_status: 429 }]));
+    await delivered(1);
   });
 });
 

@@ -217,7 +217,7 @@ describe('automatic retry after a 500', () => {
     ['connection', { rst: 'before' }],
   ])('auto_retry_on extends automatic retry to other failures: %s', async (cause, answer) => {
     const { body } = await subscribed.patch({ auto_retry_on: [cause] });
-    expect(body.auto_retry_on).toEqual(['500', cause]);
+    expect(body.auto_retry_on).toEqual(['500', '429', cause]);
     subscribed.partner.answer(answer);
     const booking = await subscribed.booking();
     await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));

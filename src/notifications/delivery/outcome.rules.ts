@@ -24,10 +24,11 @@ function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string
 
 /**
  * Decides how a failed attempt is retried: automatically if the partner seems down or busy, otherwise by an operator.
+ * @param autoRetryOn the causes of automatic retries, which include 500 and 429
  */
 export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string[]): Retry {
   const cause = autoRetryCause(outcome);
-  return cause !== null && (cause === '500' || autoRetryOn.includes(cause)) ? 'AUTO' : 'MANUAL';
+  return cause !== null && autoRetryOn.includes(cause) ? 'AUTO' : 'MANUAL';
 }
 
 /**

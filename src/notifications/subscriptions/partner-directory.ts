@@ -9,6 +9,7 @@ import { SigningKeys } from '../../platform/signing-keys/signing-keys.js';
 import { PartnerClient, type PartnerEndpoint } from '../partner/partner-client.js';
 import { signingKey, webhookSignature } from '../partner/signature.js';
 import type { Subscription } from './subscription.entity.js';
+import { autoRetryCauses } from './subscription.rules.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 
 const FIND = prepared(
@@ -173,7 +174,8 @@ export class PartnerDirectory {
         waitMs: subscription.wait_ms ?? this.config.waitMs,
         connections: this.config.concurrencyPerPartner,
       },
-      subscription.auto_retry_on,
+      // Release 1.0.0 stored the setting without 429 if a request left it out.
+      autoRetryCauses(subscription.auto_retry_on),
       signingKey(newest),
       previous.map(({ secret, until }) => ({ key: signingKey(secret), until, steadyUntil: until + aheadMs })),
       this.clock,

@@ -3,7 +3,7 @@ import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/cl
 import { PartnerStanding, shownPace } from './partner-standing.js';
 import { RepeatedAddresses } from './repeated-addresses.js';
 import type { Subscription } from './subscription.entity.js';
-import { NO_ADDRESS, suspenderOf } from './subscription.rules.js';
+import { autoRetryCauses, NO_ADDRESS, suspenderOf } from './subscription.rules.js';
 import type { WithSecret } from './subscriptions.commands.js';
 import type { SubscriptionModel, SubscriptionWithSecret } from './subscriptions.dto.js';
 
@@ -50,7 +50,7 @@ function shown(subscription: Subscription, failingSince: Date | null, now: Date)
     ca_pem: subscription.ca_pem,
     client_cert_pem: subscription.client_cert_pem,
     wait_ms: subscription.wait_ms,
-    auto_retry_on: subscription.auto_retry_on,
+    auto_retry_on: autoRetryCauses(subscription.auto_retry_on),
     max_per_second: subscription.max_per_second,
     state: subscription.state,
     suspended_by: suspenderOf(subscription),

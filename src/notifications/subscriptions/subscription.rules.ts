@@ -105,20 +105,21 @@ export function addressRequired(delivery: PartnerDelivery, address: string | nul
   return [fault('required', 'Must be given, unless delivery is POLL.', '/partner_url')];
 }
 
-/**
- * The values of `auto_retry_on`. The setting always contains 500, with which a partner reports that some of its
- * components are down.
- */
+/** The values of `auto_retry_on`. The setting always contains {@link DEFAULT_AUTO_RETRY}. */
 export const AUTO_RETRY_CAUSES = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'] as const;
+/**
+ * The causes that every subscription retries: 500, with which a partner reports that some of its components are down,
+ * and 429, with which it reports that it is busy.
+ */
 export const DEFAULT_AUTO_RETRY: readonly AutoRetryCause[] = ['500', '429'];
 export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];
 
 /**
  * Returns the causes of automatic retries in the order of {@link AUTO_RETRY_CAUSES}, without duplicates and including
- * 500.
+ * {@link DEFAULT_AUTO_RETRY}.
  */
 export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
-  return AUTO_RETRY_CAUSES.filter((cause) => cause === '500' || asked.includes(cause));
+  return AUTO_RETRY_CAUSES.filter((cause) => DEFAULT_AUTO_RETRY.includes(cause) || asked.includes(cause));
 }
 
 /**
@@ -147,7 +148,6 @@ export function endMove(subscription: Subscription, now: Date): void {
   forgetPartner(subscription);
 }
 
-/** Changes the address of the subscription, and whether notifications are pushed to it or polled. */
 type Suspension = Pick<Subscription, 'state' | 'suspended_datetime' | 'suspended_by_partner' | 'suspended_before_move'>;
 
 function wasSuspendedBeforeMove({
@@ -158,6 +158,7 @@ function wasSuspendedBeforeMove({
   return state === 'UNVERIFIED' && before !== null && before.getTime() === since?.getTime();
 }
 
+/** Changes the address of the subscription, and whether notifications are pushed to it or polled. */
 export function changeWay(subscription: Subscription, url: string, delivery: PartnerDelivery, now: Date): void {
   const { partner_url: before, delivery: earlier, state } = subscription;
   subscription.partner_url = url;

@@ -71,7 +71,7 @@ class SubscriptionSettings {
 
   @Field(autoRetryOn, {
     description:
-      'Failures that are retried automatically. When left out, these are status 500 and 429. Status 500 is always retried.',
+      'Failures that are retried automatically. When left out, these are status 500 and 429, which are always retried.',
   })
   auto_retry_on?: string[] | null;
 
