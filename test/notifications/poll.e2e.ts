@@ -1,3 +1,4 @@
+import { JobRunner } from '../../src/notifications/delivery/job-runner';
 import { PollWaiters } from '../../src/notifications/partner-side/poll-waiters';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
@@ -308,6 +309,33 @@ describe('the notifications that a poll returns', () => {
       http_status: 200,
     });
   });
+
+  it.each(['pause', 'resume', 'abort'])(
+    'a job whose last notification was just acknowledged has finished, so that %s is refused',
+    async (action) => {
+      await subscribed.booking();
+      const [{ id }] = await polled(1);
+      await polling.poll({ ack: [id] });
+      const started = await polling.call('POST', '/partner/notifications/replay', { ids: [id] });
+      const path = `/partner/jobs/${started.body.job_id}`;
+      expect((await polled(1)).map(idOf)).toEqual([id]);
+      if (action === 'resume') expect((await polling.call('POST', `${path}/pause`)).body.state).toBe('PAUSED');
+      const runner = jest.spyOn(app.app.get(JobRunner), 'advance').mockResolvedValue();
+      try {
+        expect((await polling.poll({ ack: [id] })).unknown).toEqual([]);
+        const steered = await polling.call('POST', `${path}/${action}`);
+        expect([steered.status, steered.body.code]).toEqual([409, 'job_finished']);
+      } finally {
+        runner.mockRestore();
+      }
+      expect((await polling.call('GET', path)).body).toMatchObject({
+        state: 'DONE',
+        sent: 1,
+        delivered: 1,
+        waiting: 0,
+      });
+    },
+  );
 
   it('polls offer a replayed notification again when its lease expires', async () => {
     const [{ id }] = await subscribed.notifications('&state=DELIVERED');

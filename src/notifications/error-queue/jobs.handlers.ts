@@ -5,7 +5,7 @@ import { lacking } from '../../platform/http/challenge.js';
 import { Jobs } from '../../platform/jobs/jobs.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { JobPreparation } from '../delivery/job-preparation.js';
-import { TRY_AGAIN, WITHDRAW } from '../delivery/job-statements.js';
+import { SETTLE, TRY_AGAIN, WITHDRAW } from '../delivery/job-statements.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { SubscriptionStore } from '../subscriptions/subscription-store.js';
 import { FilterBounds } from './filter-bounds.js';
@@ -47,14 +47,21 @@ export class SteerJobHandler implements ICommandHandler<SteerJob> {
    * Pauses, resumes or aborts a job.
    * @throws DomainError `not_found`, `insufficient_scope`, `job_finished`
    */
-  execute({ jobId, action }: SteerJob): Promise<void> {
-    return this.unitOfWork.run(async () => {
-      const { kind } = await this.reader.get(jobId);
-      if (kind === 'ERASE' && currentAllowedAccounts() !== null) throw lacking('admin');
+  async execute({ jobId, action }: SteerJob): Promise<void> {
+    const { kind } = await this.reader.get(jobId);
+    if (kind === 'ERASE' && currentAllowedAccounts() !== null) throw lacking('admin');
+    if (kind !== 'ERASE') await this.unitOfWork.run(() => this.settle(jobId));
+    await this.unitOfWork.run(async () => {
       await this.jobs.steer(jobId, action);
       const freed = await this.database.query<{ subscription_id: string }>(WITHDRAW, [jobId]);
       if (action === 'resume') await this.database.execute(TRY_AGAIN, [jobId]);
       this.signals.due(freed.map((row) => row.subscription_id));
     });
+  }
+
+  /** Ends the job if each item has an outcome, because the job runner may not yet have noticed the last outcome. */
+  private async settle(jobId: string): Promise<void> {
+    await this.jobs.lock(jobId);
+    await this.database.execute(SETTLE, [jobId]);
   }
 }

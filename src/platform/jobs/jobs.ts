@@ -48,16 +48,25 @@ export class Jobs {
    * @throws DomainError `not_found`, `job_finished`
    */
   async steer(id: string, action: JobAction): Promise<Job> {
-    const job = isUuid(id)
-      ? await this.database.manager.findOne(Job, { where: { id }, lock: { mode: 'pessimistic_write' } })
-      : null;
-    if (job === null) throw notFound.error({ detail: 'There is no such job.' });
+    const job = await this.lock(id);
     await this.database.manager.update(Job, id, {
       state: stateAfter(action, job),
       paused_because: action === 'pause' ? BY_OPERATOR : null,
       paused_by: action === 'pause' ? (requestContext().caller?.username ?? null) : null,
     });
     this.unitOfWork.audit(`job.${action}`, id, { accountCode: job.account_code });
+    return job;
+  }
+
+  /**
+   * Locks a job in the current unit of work, after the worker has finished its current batch.
+   * @throws DomainError `not_found`
+   */
+  async lock(id: string): Promise<Job> {
+    const job = isUuid(id)
+      ? await this.database.manager.findOne(Job, { where: { id }, lock: { mode: 'pessimistic_write' } })
+      : null;
+    if (job === null) throw notFound.error({ detail: 'There is no such job.' });
     return job;
   }
 }
