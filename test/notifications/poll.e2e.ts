@@ -53,7 +53,6 @@ describe('a subscription with delivery POLL', () => {
     expect(partners.body).toMatchObject([{ partner_url: null, delivery: 'POLL', paused_until: null }]);
   });
 
-  it('a subscription needs an address for PUSH, which must be verified', async () => {
   it('the address of a POLL subscription is verified with a sample, and PUSH then needs no further verification', async () => {
     const scene = await app.given.scene();
     const { url, caPem: ca_pem } = subscribed.partner;
@@ -71,6 +70,7 @@ describe('a subscription with delivery POLL', () => {
     expect(pushed.body).toMatchObject({ state: 'ACTIVE', delivery: 'PUSH' });
   });
 
+  it('a subscription needs an address for PUSH, which must be verified', async () => {
     const scene = await app.given.scene();
     const without = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account });
     expect(without.body.errors).toMatchObject([{ pointer: '/partner_url', code: 'required' }]);
@@ -382,6 +382,14 @@ describe('waiting polls', () => {
     const { notifications } = await waiting;
     expect(notifications).toHaveLength(1);
     await polling.poll({ ack: notifications.map(idOf) });
+  });
+
+  it('a poll without a body has the default settings', async () => {
+    const waiting = polling.call('POST', '/partner/notifications/poll');
+    await subscribed.booking();
+    const { status, body } = await waiting;
+    expect([status, body.notifications]).toMatchObject([200, [{ change_reason: 'BOOKING_CREATED' }]]);
+    await polling.poll({ ack: body.notifications.map(idOf) });
   });
 
   it('the change of a subscription to POLL wakes a waiting poll', async () => {

@@ -6,7 +6,6 @@ import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
-import { readBody } from '../../platform/validation/members.js';
 import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
 import { NotificationReader, presentNotification } from './notification-reader.js';
 import {
@@ -58,8 +57,10 @@ export class ErrorQueueController {
   @ApiBody({ type: ResendOneBody, required: false })
   @Answer(202, NotificationDetail)
   @BodyProblems(404, 409)
-  async resend(@Param() { notification_id: id }: QueuedPath, @Body() body: unknown): Promise<NotificationDetail> {
-    const { reason } = readBody(ResendOneBody, body ?? {});
+  async resend(
+    @Param() { notification_id: id }: QueuedPath,
+    @Body() { reason }: ResendOneBody,
+  ): Promise<NotificationDetail> {
     await this.commandBus.execute(new ResendNotification(id, reason ?? null));
     return this.reader.get(id);
   }

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { OptionalBody } from '../../platform/http/request-form.js';
 import { Field, joined } from '../../platform/validation/fields.js';
 import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
@@ -254,6 +255,7 @@ export class CauseModel {
   next_booking_on: string | null;
 }
 
+@OptionalBody
 export class ResendOneBody {
   @Field(reason)
   reason?: string | null;

@@ -8,7 +8,6 @@ import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
-import { readBody } from '../../platform/validation/members.js';
 import { ResendNotification, StartJob } from '../error-queue/error-queue.commands.js';
 import { JobStarted } from '../error-queue/jobs.dto.js';
 import { NotificationReader, presentNotification } from '../error-queue/notification-reader.js';
@@ -50,6 +49,7 @@ export class OwnNotificationsController {
   @Post('replay')
   @Idempotent()
   @ApiOperation({ summary: 'Have notifications sent again' })
+  @ApiBody({ type: OwnReplayBody, required: false })
   @Answer(202, JobStarted, 'A job was created.')
   @BodyProblems(404)
   async replay(@Body() filter: OwnReplayBody, @Res({ passthrough: true }) response: Response): Promise<JobStarted> {
@@ -76,8 +76,7 @@ export class OwnNotificationsController {
   @ApiBody({ type: ResendOneBody, required: false })
   @Answer(202, NotificationDetail)
   @BodyProblems(404, 409)
-  async resend(@Param() { id }: NotificationPath, @Body() body: unknown): Promise<NotificationDetail> {
-    const { reason } = readBody(ResendOneBody, body ?? {});
+  async resend(@Param() { id }: NotificationPath, @Body() { reason }: ResendOneBody): Promise<NotificationDetail> {
     await this.commandBus.execute(new ResendNotification(id, reason ?? null));
     return this.reader.get(id);
   }

@@ -1,3 +1,4 @@
+import { OptionalBody } from '../../platform/http/request-form.js';
 import { Field, ObjectField } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
 import { dateTime, listOf, text } from '../../platform/validation/rules.js';
@@ -16,6 +17,7 @@ export class OwnSubscription extends SubscriptionModel {
 }
 
 /** The choice of the notifications that a partner asks for again; all conditions must match. */
+@OptionalBody
 export class OwnReplayBody {
   @Field(dateTime(), { description: 'Only notifications that were created at this time or later.' })
   from?: string;

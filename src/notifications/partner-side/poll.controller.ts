@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { Caller } from '../../platform/context/caller.js';
 import { Access, CurrentCaller } from '../../platform/http/access.js';
@@ -16,6 +16,7 @@ export class PollController {
   @Post('poll')
   @HttpCode(200)
   @ApiOperation({ summary: 'Poll notifications, and acknowledge or refuse earlier ones' })
+  @ApiBody({ type: PollBody, required: false })
   @Answer(200, PollAnswer)
   @BodyProblems(404)
   poll(

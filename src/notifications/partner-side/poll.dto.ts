@@ -1,3 +1,4 @@
+import { OptionalBody } from '../../platform/http/request-form.js';
 import { codePoints } from '../../platform/validation/characters.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
@@ -35,6 +36,7 @@ export class RefusalBody {
   detail?: string | null;
 }
 
+@OptionalBody
 export class PollBody {
   @Field(uuidRule, { description: 'When left out, the poll covers all subscriptions of the caller.' })
   subscription_id?: string | null;

@@ -1,4 +1,5 @@
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
+import { OptionalBody } from '../../platform/http/request-form.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { boolean, dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
 
@@ -10,6 +11,7 @@ export type Step = (typeof STEPS)[number];
 const STEP_OUTCOMES = ['OK', 'FAILED', 'NOT_REACHED'] as const;
 type StepOutcome = (typeof STEP_OUTCOMES)[number];
 
+@OptionalBody
 export class SampleBody {
   @Field(changeReason, { description: 'The event of the sample. When left out, it is BOOKING_CREATED.' })
   change_reason?: ChangeReason | null;

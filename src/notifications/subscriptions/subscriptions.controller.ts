@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
@@ -100,6 +100,7 @@ export class SubscriptionsController {
   @Post(':id/sample')
   @Access('admin', 'support')
   @ApiOperation({ summary: 'Send a sample notification and report each step' })
+  @ApiBody({ type: SampleBody, required: false })
   @Answer(200, SampleReport, 'The report of the sample, whether it was delivered or not.')
   @BodyProblems(404, 409)
   sample(@Param() { id }: SubscriptionPath, @Body() { change_reason, verify }: SampleBody): Promise<SampleReport> {

@@ -55,6 +55,10 @@ export const ReadBodyBy =
   (target: Dto<T>): void =>
     Reflect.defineMetadata(READER, read, target);
 
+/** Declares that a request without a body means the same as one with an empty object as its body. */
+export const OptionalBody = <T extends object>(target: Dto<T>): void =>
+  ReadBodyBy((value, faults) => inspectBody(target, value ?? {}, faults).body)(target);
+
 interface Received {
   readonly body: unknown;
   readonly faults: Faults;
