@@ -103,6 +103,32 @@ it('stores a result as sent, and reports the fault, when the only invalid member
   expect(seen.body.faults).toEqual(read.faults);
 });
 
+describe('a list of more than 50,000 entries', () => {
+  const list = (name: string) => `"${name}":[${'{},'.repeat(50_000)}{}]`;
+
+  it.each(['desktopComments', 'webCamComments'])(
+    'accepts a result in which %s has more entries than any exam has, and reports the member',
+    async (name) => {
+      const answer = await send('REGISTRATION', `{"examMetaData":{"examCode":"${id}"},${list(name)}}`);
+      expect(answer).toEqual({ status: 200, body: null });
+      const [read] = (await deliveries.read(scene, candidate)).body;
+      expect(read.faults).toEqual([{ pointer: `/${name}`, code: 'too_many' }]);
+      expect(read.body[name]).toHaveLength(50_001);
+    },
+  );
+
+  it('refuses a result in which category_scores has more entries than any exam has, and stores the body for an operator to accept', async () => {
+    const { status, body } = await send('ACCOUNT', `{"candidate_id":"${candidate}",${list('category_scores')}}`);
+    expect([status, body['code']]).toEqual([400, 'validation_error']);
+    expect(body['errors']).toMatchObject([{ pointer: '/category_scores', code: 'too_many' }]);
+    const kept = (await unmatched(body['unmatched_result_id'] as string)).body;
+    expect(kept.faults).toEqual([{ pointer: '/category_scores', code: 'too_many' }]);
+    expect(kept.body.category_scores).toHaveLength(50_001);
+    expect((await accept(kept.id as string, { svc_eligiblity_id: id })).status).toBe(204);
+    expect((await deliveries.read(scene, candidate)).body[0].faults).toEqual(kept.faults);
+  });
+});
+
 describe('a member that occurs twice in one object', () => {
   it.each<['REGISTRATION' | 'ACCOUNT', (id: string, candidate: string) => string, string]>([
     ['ACCOUNT', (_, candidate) => `{"candidate_id":"${candidate}","candidate_id":"OTHER"}`, '/candidate_id'],
