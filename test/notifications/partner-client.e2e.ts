@@ -966,6 +966,7 @@ describe('OAuth2 client credentials', () => {
     ],
     ['too much', { body: Buffer.alloc(100_000, ' ') }, 'auth', 'token_answer_cut'],
     ['a reset', { rst: 'before' }, 'auth', 'token_connect_ECONNRESET'],
+    ['a close', { bytes: '' }, 'auth', 'token_connect_ECONNRESET'],
     ['silence', { endless: 'silence' }, 'auth', 'token_'],
     ['a drip', { body: 'x'.repeat(200), drip: 100 }, 'auth', 'token_'],
   ])('reports the failure of a token endpoint that answers %s', async (_name, answer, failure, reason) => {
