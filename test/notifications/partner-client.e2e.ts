@@ -242,7 +242,7 @@ describe('the answer of a partner', () => {
     [
       'an upgrade',
       { bytes: `HTTP/1.1 101 Switching${CRLF}upgrade: x${CRLF}connection: upgrade${CRLF}${CRLF}`, keep: true },
-      failed('protocol'),
+      failed('timeout'),
     ],
     [
       'a 200 after 103',
@@ -291,7 +291,7 @@ describe('the answer of a partner', () => {
     [
       '103 without end',
       { bytes: `HTTP/1.1 103 Early Hints${CRLF}${CRLF}`.repeat(20_000), keep: true },
-      failed('protocol'),
+      failed('timeout'),
     ],
   ];
 
