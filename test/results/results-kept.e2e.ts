@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { startApp, type TestApp } from '../support/app';
@@ -226,8 +226,22 @@ describe('a body that is not a JSON object', () => {
   it('shows the bytes of a result body that is not a JSON object only to callers with the scope results', async () => {
     const { body } = await send('ACCOUNT', `{ ${app.given.unique('m')}`);
     const token = await app.given.token([scene.account], ['support']);
-    const path = `/admin/unmatched-results/${body['unmatched_result_id']}/raw`;
-    expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
+    for (const each of [body['unmatched_result_id'] as string, randomUUID(), 'none']) {
+      const answer = await app.call('GET', `/admin/unmatched-results/${each}/raw`, { token });
+      expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
+      expect(answer.headers.get('www-authenticate')).toContain('scope="results"');
+    }
+    expect(await unmatched(randomUUID(), '/raw')).toMatchObject({
+      status: 404,
+      body: { code: 'unmatched_result_not_found', detail: expect.stringContaining('No unmatched result has this id') },
+    });
+  });
+
+  it('explains with a 404 that the bytes of a refused result are in its member body when the body is a JSON object', async () => {
+    const { body } = await send('ACCOUNT', JSON.stringify({ candidate_id: {}, marker: app.given.unique('m') }));
+    const answer = await unmatched(body['unmatched_result_id'] as string, '/raw');
+    expect([answer.status, answer.body.code]).toEqual([404, 'unmatched_result_not_found']);
+    expect(answer.body.detail).toContain('is a JSON object');
   });
 
   it('stores even a valid result that is refused because of its query string', async () => {
