@@ -1,6 +1,6 @@
 import { Field, ObjectField, ObjectListField, ReadOnlyMembers } from '../platform/validation/fields.js';
 import { country, email } from '../platform/validation/formats.js';
-import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
+import { boolean, dateTime, listOf, oneOf, setOf, text } from '../platform/validation/rules.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
 import {
   candidateIdRule,
@@ -36,7 +36,7 @@ const code50 = () => text({ min: 1, max: 50 });
 
 export const MOST_VOUCHERS = 20;
 export const MOST_ATTRIBUTES = 50;
-export const voucherCodesRule = listOf(code50(), MOST_VOUCHERS);
+export const voucherCodesRule = setOf(code50(), MOST_VOUCHERS);
 
 export class CandidateAttribute {
   @Field(code50(), { required: true, description: 'The key, which the account must have. Required.' })
@@ -103,7 +103,7 @@ export class CandidateModel {
   @Field(code50(), { description: 'A school of the account.' })
   school_code?: string | null;
 
-  @Field(listOf(code50(), 20), { description: 'Accommodations of the account. Repeated codes count once.' })
+  @Field(setOf(code50(), 20), { description: 'Accommodations of the account. Repeated codes count once.' })
   special_accommodations?: string[] | null;
 
   @Field(text({ max: 20 }))
@@ -130,7 +130,7 @@ export class EligibilityModel {
   })
   eligibility_end_date?: string | null;
 
-  @Field(listOf(code50(), MOST_PORTIONS), {
+  @Field(setOf(code50(), MOST_PORTIONS), {
     description:
       'The portions of the test. The member can be left out if the test has only one portion. Repeated codes count once.',
   })
@@ -148,7 +148,8 @@ export class EligibilityModel {
   test_code: string;
 
   @Field(voucherCodesRule, {
-    description: 'Voucher codes of the account. An update adds the codes to the current ones.',
+    description:
+      'Voucher codes of the account. Repeated codes count once. An update adds the codes to the current ones.',
   })
   voucher_codes?: string[] | null;
 }

@@ -2,6 +2,7 @@ import type { NotificationRequest } from '../bookings/bookings.events.js';
 import { formatDateTime } from '../platform/clock.js';
 import { uuidRule } from '../platform/validation/identifiers.js';
 import { text, type Schema } from '../platform/validation/rules.js';
+import { MOST_SIGNING, SIGNATURES } from './partner/signature.js';
 
 /** Returns a complete NotificationRequest with invented codes, for the verification of a partner. */
 export function sampleNotificationRequest(now: Date): NotificationRequest {
@@ -46,9 +47,9 @@ const HEADERS = [
   header('webhook-timestamp', 'The time of the attempt, in seconds since 1970.', digits, '1763640000'),
   header(
     'webhook-signature',
-    'The signature (Standard Webhooks v1): HMAC-SHA256 of `{id}.{timestamp}.{body}`. For 24 hours after a new ' +
-      'secret, there are two signatures, the newest first.',
-    text({ max: 95, pattern: /^v1,[A-Za-z0-9+/=]{44}( v1,[A-Za-z0-9+/=]{44})?$/ }).schema,
+    'The signature (Standard Webhooks v1): HMAC-SHA256 of `{id}.{timestamp}.{body}`. A replaced secret also signs ' +
+      `for 24 hours, so that there may be up to ${MOST_SIGNING} signatures, the newest first, separated by blanks.`,
+    text(SIGNATURES).schema,
     'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   ),
 ];

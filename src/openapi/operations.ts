@@ -81,7 +81,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /admin/subscriptions/{id}/resume':
     'The events that were kept during the suspension are sent in order for each booking.',
   'POST /admin/subscriptions/{id}/rotate-secret':
-    'The new secret is shown only in this response. Requests are signed with both secrets for 24 hours.',
+    'The new secret is shown only in this response. Requests are also signed with the replaced secret for 24 hours. At most the five newest secrets sign.',
   'GET /admin/subscriptions/{id}/statistics':
     'The statistics cover the last 7 days by hour: delivered attempts, failed attempts by class, and the 50th and 95th percentile of the duration. They also count the events that are waiting.',
   'GET /admin/notifications': LIST,
@@ -107,7 +107,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /partner/subscriptions/{id}/verify':
     'The service sends a sample to the address of the subscription. Its answer must have the status 200. Otherwise the status is 400 `verification_failed`, with the answer. The sample is not stored. A subscription without an address stays unchanged.',
   'POST /partner/subscriptions/{id}/rotate-secret':
-    'The response shows the new secret once. For 24 hours every notification is signed with the old and the new secret.',
+    'The response shows the new secret once. For 24 hours every notification is also signed with the replaced secret. At most the five newest secrets sign.',
   'POST /partner/subscriptions/{id}/suspend':
     'Once the response is sent, no attempt begins. The events are kept, and are sent after the subscription is resumed.',
   'POST /partner/subscriptions/{id}/resume':

@@ -188,12 +188,14 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
     `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
   ];
 
-/** Returns the problem code with which the route answers an unknown id. */
-function notFound(route: string): string {
-  if (route.includes('unmatched-results')) return 'unmatched_result_not_found';
+/** Returns the status and the problem code with which the route answers an unknown id. */
+function notFound(route: string): [number, string] {
+  // The route also needs the scope `results`, which is checked before the id.
+  if (route.endsWith('/raw')) return [403, 'insufficient_scope'];
+  if (route.includes('unmatched-results')) return [404, 'unmatched_result_not_found'];
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')
-    ? 'eligibility_not_found'
-    : 'not_found';
+    ? [404, 'eligibility_not_found']
+    : [404, 'not_found'];
 }
 
 describe('the scope support, on every route that accepts it', () => {
@@ -250,9 +252,7 @@ describe('the scope support, on every route that accepts it', () => {
       const [status, code] = refusal(await ask(route.split(' ')[0], path, body));
       expect([route, status, code]).toEqual([
         route,
-        ...(JSON.stringify([path, body]).includes(foreign.account)
-          ? [403, 'account_forbidden']
-          : [404, notFound(route)]),
+        ...(JSON.stringify([path, body]).includes(foreign.account) ? [403, 'account_forbidden'] : notFound(route)),
       ]);
     }
     for (const query of ['error-queue', 'notifications'])

@@ -117,17 +117,26 @@ describe('§5 Create', () => {
     const answer = await create({
       ...rest,
       testcode: 'X',
+      portions: ['X'],
+      vouchers: ['X'],
+      candidateId: 'X',
       candidate: { ...candidate, 'first/na~me': 'X', phone: '1' },
     });
     expect(answer.body.code).toBe('validation_error');
     expect(faultsOf(answer).sort()).toEqual([
       '/candidate/first~1na~0me unknown_field',
       '/candidate/phone unknown_field',
+      '/candidateId unknown_field',
+      '/portions unknown_field',
       '/testcode unknown_field',
+      '/vouchers unknown_field',
     ]);
     const hint = (pointer: string) =>
       answer.body.errors.find((fault: { pointer: string }) => fault.pointer === pointer).detail as string;
     expect(hint('/testcode')).toContain('"test_code"');
+    expect(hint('/portions')).toContain('"portion_codes"');
+    expect(hint('/vouchers')).toContain('"voucher_codes"');
+    expect(hint('/candidateId')).toContain('"candidate_id" in "candidate"');
     expect(hint('/candidate/first~1na~0me')).toContain('"first_name"');
   });
 

@@ -168,6 +168,21 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     expect(faultsOf(answer).sort()).toEqual(faults.map((fault) => `${pointerTo(path)}/${fault}`).sort());
   });
 
+  it('§5 create counts repeated codes of accommodations, portions and vouchers once', async () => {
+    const codes = {
+      'candidate.special_accommodations': await app.given.accommodation(scene.account, false),
+      portion_codes: 'MAIN',
+      voucher_codes: await app.given.voucher(scene.account),
+    };
+    for (const [path, code] of Object.entries(codes)) {
+      const { status, body } = await create(bodyWith(path, Array(21).fill(code)));
+      expect([path, status]).toEqual([path, 200]);
+      if (path !== 'voucher_codes') expect(path.split('.').reduce((at, name) => at[name], body)).toEqual([code]);
+      const many = [...Array.from({ length: 21 }, (_, at) => `M${at}`), 'M0'];
+      expect(faultsOf(await create(bodyWith(path, many)))).toEqual([`${pointerTo(path)} too_many`]);
+    }
+  });
+
   it('§5 additional attributes must have known keys, no repeated key, and values of at most 1000 characters', async () => {
     const key = await app.given.attributeKey(scene.account);
     const at = '/candidate/additional_attributes';

@@ -116,7 +116,7 @@ describe('§5 Read', () => {
     },
   );
 
-  it.each(['stauts', 'Status', 'status[]'])(
+  it.each(['stauts', 'Status', 'status[]', 'stat'])(
     'GET …/eligibilities?%s=active answers 400 unknown_parameter',
     async (name) => {
       const { status, body } = await get(`/candidates/C/eligibilities?${name}=active`);

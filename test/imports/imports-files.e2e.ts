@@ -56,7 +56,8 @@ describe('a file for an import', () => {
       portions: ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null })),
     });
     await imports().imported(`${HEADER.join(',')},portion_codes\nF-3,A,B,${test},P1; P2\n`);
-    expect((await imports().records('F-3'))[0]['portion_codes']).toEqual(['P1', 'P2']);
+    await imports().imported(`${HEADER.join(',')},portion_codes\nF-4,A,B,${test},${'P1; '.repeat(21)}P2\n`);
+    for (const id of ['F-3', 'F-4']) expect((await imports().records(id))[0]['portion_codes']).toEqual(['P1', 'P2']);
   });
 
   it('an import reads a file in the encoding that its content type declares', async () => {

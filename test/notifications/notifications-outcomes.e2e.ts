@@ -41,6 +41,7 @@ describe('a failure other than a 500', () => {
     ['no answer', { endless: 'silence' }, 'timeout', null],
     ['a body that drips', { status: 200, body: 'x'.repeat(100), drip: 50 }, 'timeout', 200],
     ['a reset before the answer', { rst: 'before' }, 'connect', null],
+    ['a close before the answer', { bytes: '' }, 'connect', null],
     ['a body that breaks off', { status: 200, body: 'half', rst: 'body' }, 'protocol', 200],
   ])(
     'a notification waits for an operator after a failure other than a 500: %s',
@@ -52,9 +53,10 @@ describe('a failure other than a 500', () => {
       expect(row['next_attempt_at']).toBeNull();
       expect((await subscribed.subscription())['health']).toBe('UP');
       const { attempts } = await subscribed.notification(row['id']);
-      const triggers = answer.rst === 'before' ? ['FIRST', 'RENEWED'] : ['FIRST'];
+      const triggers = failure === 'connect' ? ['FIRST', 'RENEWED'] : ['FIRST'];
       expect(attempts).toMatchObject(triggers.map((trigger) => ({ trigger, failure, http_status: status })));
       expect(attempts[0].reason).toBe(status === 400 ? 'NO_MATCHING_RECORD' : attempts[0].reason);
+      if (failure === 'connect') expect(attempts).toMatchObject(triggers.map(() => ({ reason: 'ECONNRESET' })));
       if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
       // If a kept-alive connection breaks before any byte of the response, it may have been stale, so the attempt is
       // repeated on a new connection.

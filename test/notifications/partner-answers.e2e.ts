@@ -95,7 +95,8 @@ describe('a 200 that RFC 9112 allows', () => {
       'after an interim answer with 60 KiB of headers',
       lines('HTTP/1.1 103 Wait', `Link: ${'x'.repeat(60 * 1024)}`, '') + whole(lines(OK, 'Content-Length: 2', '')),
     ],
-    ['after a thousand interim answers', interim(103).repeat(1000) + whole(lines(OK, 'Content-Length: 2', ''))],
+    ['after 20,000 interim answers', interim(102).repeat(20_000) + whole(lines(OK, 'Content-Length: 2', ''))],
+    ['after an interim answer 101', interim(101) + whole(lines(OK, 'Content-Length: 2', ''))],
   ];
 
   it.each(rows)('counts a 200 of a partner in an unusual form of HTTP as delivered: %s', async (_title, bytes) => {
@@ -144,7 +145,13 @@ describe('an answer that is not HTTP', () => {
     ['a status of two digits', lines('HTTP/1.1 20 Few', ''), 'status_invalid', 'HTTP/1.1 20 Few'],
     ['a status in letters', lines('HTTP/1.1 abc Few', ''), 'status_invalid', 'HTTP/1.1 abc Few'],
     ['no status', lines('HTTP/1.1', ''), 'status_invalid', 'HTTP/1.1'],
-    ['an upgrade', lines('HTTP/1.1 101 Now', 'Upgrade: x', ''), 'upgrade_not_asked_for', 'HTTP/1.1 101 Now Upgrade: x'],
+    [
+      'an upgrade and another protocol',
+      `${lines('HTTP/1.1 101 Now', 'Upgrade: x', '')}hello, I am x`,
+      'not_http',
+      'hello, I am x',
+    ],
+    ['an upgrade alone', lines('HTTP/1.1 101 Now', 'Upgrade: x', ''), 'head_broken', 'HTTP/1.1 101 Now Upgrade: x'],
     [
       'lengths that differ',
       lines(OK, 'Content-Length: 1, 2', ''),
@@ -187,13 +194,18 @@ describe('an answer that is not HTTP', () => {
     ['more than 64 KiB of headers', `${OK}\r\n${headers(64 * 1024 + 1)}ok`, 'headers_too_long'],
     ['headers without end', `${OK}\r\nX: ${'x'.repeat(200_000)}`, 'headers_too_long'],
     ['a status line without end', `HTTP/1.1 200 ${'x'.repeat(200_000)}`, 'headers_too_long'],
-    ['interim answers without end', interim(103).repeat(20_000), 'answer_too_long'],
     ['a header line that ends with LF', `${OK}\r\nX: 1\n\nhello`, 'line_end_invalid'],
   ])('records a response that is not HTTP with a reason: %s', async (_title, bytes, reason) => {
     const { excerpt, ...rest } = summary(await outcomeOf({ bytes, keep: true }));
     expect(rest).toEqual({ delivered: false, failure: 'protocol', reason });
     expect(excerpt).toMatch(/^HTTP\/1\.1 /);
     expect(Buffer.byteLength(excerpt!)).toBeLessThanOrEqual(2048);
+  });
+
+  it('a partner that sends only interim answers exceeds the wait time', async () => {
+    const { excerpt, ...rest } = summary(await outcomeOf({ bytes: interim(103).repeat(20_000), keep: true }));
+    expect(rest).toEqual({ delivered: false, failure: 'timeout', reason: 'no_answer' });
+    expect(excerpt).toBe('HTTP/1.1 103 Wait Link: </a>');
   });
 
   it('records a response as not HTTP when the partner sends a banner before it receives the request', async () => {

@@ -242,7 +242,7 @@ describe('the answer of a partner', () => {
     [
       'an upgrade',
       { bytes: `HTTP/1.1 101 Switching${CRLF}upgrade: x${CRLF}connection: upgrade${CRLF}${CRLF}`, keep: true },
-      failed('protocol'),
+      failed('timeout'),
     ],
     [
       'a 200 after 103',
@@ -291,7 +291,7 @@ describe('the answer of a partner', () => {
     [
       '103 without end',
       { bytes: `HTTP/1.1 103 Early Hints${CRLF}${CRLF}`.repeat(20_000), keep: true },
-      failed('protocol'),
+      failed('timeout'),
     ],
   ];
 
@@ -966,6 +966,7 @@ describe('OAuth2 client credentials', () => {
     ],
     ['too much', { body: Buffer.alloc(100_000, ' ') }, 'auth', 'token_answer_cut'],
     ['a reset', { rst: 'before' }, 'auth', 'token_connect_ECONNRESET'],
+    ['a close', { bytes: '' }, 'auth', 'token_connect_ECONNRESET'],
     ['silence', { endless: 'silence' }, 'auth', 'token_'],
     ['a drip', { body: 'x'.repeat(200), drip: 100 }, 'auth', 'token_'],
   ])('reports the failure of a token endpoint that answers %s', async (_name, answer, failure, reason) => {

@@ -76,9 +76,17 @@ test('keeps signing with a replaced signing secret for 24 hours, even if its suc
   expect(await signing()).toEqual([0]);
 });
 
-test('signs notifications with the five newest secrets of a subscription after many rotations', async () => {
+test('signs notifications with the five newest secrets of a subscription after many rotations, as the OpenAPI document says', async () => {
   for (let n = 0; n < 7; n++) await rotate();
   expect(await signing()).toEqual([0, 1, 2, 3, 4]);
+  const { body: document } = await app.call('GET', '/openapi.json');
+  for (const { put } of Object.values<any>(document.webhooks)) {
+    const { schema } = put.parameters.find(({ name }: any) => name === 'webhook-signature');
+    const signatures = subscribed.partner.requests.at(-1)!.headers['webhook-signature'];
+    expect(signatures).toMatch(new RegExp(schema.pattern as string));
+    expect(signatures).toHaveLength(schema.maxLength as number);
+    expect(`${signatures} ${signatures.split(' ')[0]}`).not.toMatch(new RegExp(schema.pattern as string));
+  }
 });
 
 test('signs notifications with both new secrets when two processes rotate a signing secret at once', async () => {

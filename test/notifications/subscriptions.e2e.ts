@@ -355,6 +355,11 @@ test('POST verify of a subscription returns the response of a partner that does 
     excerpt: 'I am a teapot',
   });
   expect((await call('GET', `/${created.body.id}`)).body.state).toBe('UNVERIFIED');
+  other.answer({ bytes: '' });
+  expect((await call('POST', `/${created.body.id}/verify`)).body).toMatchObject({
+    failure: 'connect',
+    reason: 'ECONNRESET',
+  });
   await other.stop();
   expect((await call('POST', `/${created.body.id}/verify`)).body).toMatchObject({
     failure: 'connect',

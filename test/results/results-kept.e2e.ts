@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { startApp, type TestApp } from '../support/app';
@@ -103,6 +103,32 @@ it('stores a result as sent, and reports the fault, when the only invalid member
   expect(seen.body.faults).toEqual(read.faults);
 });
 
+describe('a list of more than 50,000 entries', () => {
+  const list = (name: string) => `"${name}":[${'{},'.repeat(50_000)}{}]`;
+
+  it.each(['desktopComments', 'webCamComments'])(
+    'accepts a result in which %s has more entries than any exam has, and reports the member',
+    async (name) => {
+      const answer = await send('REGISTRATION', `{"examMetaData":{"examCode":"${id}"},${list(name)}}`);
+      expect(answer).toEqual({ status: 200, body: null });
+      const [read] = (await deliveries.read(scene, candidate)).body;
+      expect(read.faults).toEqual([{ pointer: `/${name}`, code: 'too_many' }]);
+      expect(read.body[name]).toHaveLength(50_001);
+    },
+  );
+
+  it('refuses a result in which category_scores has more entries than any exam has, and stores the body for an operator to accept', async () => {
+    const { status, body } = await send('ACCOUNT', `{"candidate_id":"${candidate}",${list('category_scores')}}`);
+    expect([status, body['code']]).toEqual([400, 'validation_error']);
+    expect(body['errors']).toMatchObject([{ pointer: '/category_scores', code: 'too_many' }]);
+    const kept = (await unmatched(body['unmatched_result_id'] as string)).body;
+    expect(kept.faults).toEqual([{ pointer: '/category_scores', code: 'too_many' }]);
+    expect(kept.body.category_scores).toHaveLength(50_001);
+    expect((await accept(kept.id as string, { svc_eligiblity_id: id })).status).toBe(204);
+    expect((await deliveries.read(scene, candidate)).body[0].faults).toEqual(kept.faults);
+  });
+});
+
 describe('a member that occurs twice in one object', () => {
   it.each<['REGISTRATION' | 'ACCOUNT', (id: string, candidate: string) => string, string]>([
     ['ACCOUNT', (_, candidate) => `{"candidate_id":"${candidate}","candidate_id":"OTHER"}`, '/candidate_id'],
@@ -200,8 +226,22 @@ describe('a body that is not a JSON object', () => {
   it('shows the bytes of a result body that is not a JSON object only to callers with the scope results', async () => {
     const { body } = await send('ACCOUNT', `{ ${app.given.unique('m')}`);
     const token = await app.given.token([scene.account], ['support']);
-    const path = `/admin/unmatched-results/${body['unmatched_result_id']}/raw`;
-    expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
+    for (const each of [body['unmatched_result_id'] as string, randomUUID(), 'none']) {
+      const answer = await app.call('GET', `/admin/unmatched-results/${each}/raw`, { token });
+      expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
+      expect(answer.headers.get('www-authenticate')).toContain('scope="results"');
+    }
+    expect(await unmatched(randomUUID(), '/raw')).toMatchObject({
+      status: 404,
+      body: { code: 'unmatched_result_not_found', detail: expect.stringContaining('No unmatched result has this id') },
+    });
+  });
+
+  it('explains with a 404 that the bytes of a refused result are in its member body when the body is a JSON object', async () => {
+    const { body } = await send('ACCOUNT', JSON.stringify({ candidate_id: {}, marker: app.given.unique('m') }));
+    const answer = await unmatched(body['unmatched_result_id'] as string, '/raw');
+    expect([answer.status, answer.body.code]).toEqual([404, 'unmatched_result_not_found']);
+    expect(answer.body.detail).toContain('is a JSON object');
   });
 
   it('stores even a valid result that is refused because of its query string', async () => {

@@ -21,9 +21,7 @@ export function statusOf(head: Buffer): number | null {
   if (!/^HTTP\/1\.\d[ \r\n]/.test(line)) throw refused('http_version_unknown', head);
   if (!/^.{8} [1-9]\d\d[ \r\n]/s.test(line)) throw refused('status_invalid', head);
   if (come.length < line.length) return null;
-  const status = Number(line.slice(9, 12));
-  if (status === 101) throw refused('upgrade_not_asked_for', head);
-  return status;
+  return Number(line.slice(9, 12));
 }
 
 /**

@@ -26,8 +26,8 @@ export interface Answer {
 }
 
 /**
- * The maximum size of a whole response. It is needed because the time limit does not bound the size, and interim
- * responses and chunk extensions have no other limit.
+ * The maximum size of a response without its interim responses, which occupy no memory. It is needed because the time
+ * limit does not bound the size, and chunk extensions have no other limit.
  */
 const MAX_ANSWER_BYTES = 256 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
@@ -44,8 +44,9 @@ const NOTHING: Buffer = Buffer.alloc(0);
 export class AnswerReader {
   /** Whether any byte of the partner's current response has arrived. */
   begun = false;
-  /** The current response from its status line on, as far as it has been read. */
+  /** The current response, or the interim response before it, from its status line on, as far as it has been read. */
   said = NOTHING;
+  /** The number of bytes of the current response that were passed on to undici. */
   private bytes = 0;
   /** The bytes of an incomplete head; null after the final head was passed on to undici. */
   private head: Buffer | null = null;
@@ -86,10 +87,11 @@ export class AnswerReader {
    */
   private take(chunk: Buffer): Buffer | null {
     this.begun = true;
-    this.bytes += chunk.length;
+    const { head } = this;
+    const passed = head === null ? chunk : this.fromFinalHead(head.length === 0 ? chunk : Buffer.concat([head, chunk]));
+    this.bytes += passed?.length ?? 0;
     if (this.bytes > MAX_ANSWER_BYTES) throw new PartnerFault('protocol', 'answer_too_long', this.said);
-    if (this.head === null) return chunk;
-    return this.fromFinalHead(this.head.length === 0 ? chunk : Buffer.concat([this.head, chunk]));
+    return passed;
   }
 
   /**
@@ -101,7 +103,7 @@ export class AnswerReader {
     for (;;) {
       // Line breaks may remain from the previous response. undici's parser skips them, too.
       while (rest[0] === CR || rest[0] === LF) rest = rest.subarray(1);
-      this.said = rest;
+      if (rest.length > 0) this.said = rest;
       const status = statusOf(rest);
       const end = status === null ? -1 : rest.indexOf(END_OF_HEAD);
       if (status !== null) assertLineEnds(end === -1 ? rest : rest.subarray(0, end));

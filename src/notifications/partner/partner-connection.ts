@@ -1,8 +1,8 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 
-import { errors } from 'undici';
 import { timeLimit } from '../../platform/time-limit.js';
+import { isNetworkFault, isTlsFault, reasonOf } from './fault-reason.js';
 import { AddressBlockedError, dialledHost, type PartnerAddressGuard } from './partner-address.js';
 import type { AddressLookup } from './partner-names.js';
 import { TriedAddresses } from './tried-addresses.js';
@@ -67,49 +67,6 @@ function graver(one: PartnerFault | null, other: PartnerFault): PartnerFault {
 
 /** Thrown when the attempt was cancelled before its request was sent. */
 export class AttemptNotBegun extends Error {}
-
-/** Returns the code of an error from Node, OpenSSL or undici. */
-export function reasonOf(error: unknown): string {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' && code !== '' ? code : (syntaxReason(error) ?? 'unknown');
-}
-
-/**
- * Returns a code for an HTTP syntax error in a response, such as `invalid_character_in_chunk_size`; null for any other
- * error. undici's parser errors have no code, but describe the fault in brackets.
- */
-export function syntaxReason(error: unknown): string | null {
-  if (!(error instanceof errors.HTTPParserError)) return null;
-  const [, text = 'invalid'] = /\(([^()]{1,80})\)/.exec(error.message) ?? [];
-  return text
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '_')
-    .replaceAll(/^_|_$/g, '');
-}
-
-const networkCodes = new Set([
-  'ECONNRESET',
-  'ECONNREFUSED',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
-
-/** Returns whether the error concerns the connection itself rather than the data sent over it. */
-export function isNetworkFault(error: unknown): boolean {
-  const code = reasonOf(error);
-  return networkCodes.has(code) || code === 'UND_ERR_SOCKET';
-}
-
-/**
- * Returns whether the error is a TLS alert. The alert may arrive after the handshake: with TLS 1.3, a partner refuses a
- * client certificate only then.
- */
-export function isTlsFault(error: unknown): boolean {
-  return /^(ERR_SSL|ERR_TLS|EPROTO)/.test(reasonOf(error));
-}
 
 /**
  * Opens verified TLS connections to one origin, always in this order:

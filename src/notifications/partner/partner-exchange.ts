@@ -4,15 +4,8 @@ import { Client, type Dispatcher } from 'undici';
 import { timeLimit } from '../../platform/time-limit.js';
 import { MAX_HEAD_BYTES } from './answer-head.js';
 import { AnswerReader, type Answer } from './answer-reader.js';
-import {
-  AttemptNotBegun,
-  isNetworkFault,
-  isTlsFault,
-  type PartnerConnector,
-  PartnerFault,
-  reasonOf,
-  syntaxReason,
-} from './partner-connection.js';
+import { isClosedByPartner, isNetworkFault, isTlsFault, reasonOf, syntaxReason } from './fault-reason.js';
+import { AttemptNotBegun, type PartnerConnector, PartnerFault } from './partner-connection.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /**
@@ -288,8 +281,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
 /** Returns the failure reason for a connection that ended before the headers of the response were complete. */
 function headReason(error: Error): string {
-  const reason = reasonOf(error);
-  return reason === 'UND_ERR_SOCKET' ? 'head_broken' : reason;
+  return isClosedByPartner(error) ? 'head_broken' : reasonOf(error);
 }
 
 function contentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): string | null {

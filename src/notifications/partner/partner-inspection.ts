@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { connect, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { AddressBlockedError, dialledHost, notificationsUrl, type PartnerAddressGuard } from './partner-address.js';
-import { reasonOf } from './partner-connection.js';
+import { reasonOf } from './fault-reason.js';
 import { secureContextOf } from './partner-credentials.js';
 import type { PartnerEndpoint } from './partner-client.js';
 import type { AddressLookup } from './partner-names.js';

@@ -2,12 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { EncryptedColumns } from '../../platform/database/encrypted-columns.js';
 import { Secrets } from '../../platform/secrets.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
+import { MOST_SIGNING } from '../partner/signature.js';
 import type { ShownAuth, Subscription } from './subscription.entity.js';
 
 type Column = 'auth' | 'client-key' | 'signing-secret' | 'previous-signing-secrets';
-
-/** The maximum number of signing secrets in use at the same time, including the newest. */
-const MOST_SIGNING = 5;
 
 /** A signing secret that was replaced, but still signs for a limited time. */
 export interface PreviousSecret {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { malformedJson, payloadTooLarge } from '../errors.js';
+import { malformedJson, payloadTooLarge, type DomainError } from '../errors.js';
 
 const MOST_DEPTH = 64;
 const MOST_VALUES = 100_000;
@@ -40,10 +40,16 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw malformedJson.error();
+    throw notJson();
   }
   if (text.length <= UNCOUNTED_BYTES && isDeeperThan(value, MOST_DEPTH)) throw tooDeep();
   return value;
+}
+
+/** Returns the error for a text that is not JSON. Repeated members have an error of their own (json-members.ts). */
+export function notJson(): DomainError {
+  const detail = `The body must be one JSON value in UTF-8 (RFC 8259), nested at most ${MOST_DEPTH} levels deep.`;
+  return malformedJson.error({ detail });
 }
 
 function tooDeep(): Error {

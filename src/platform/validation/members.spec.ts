@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Field, ObjectField, ObjectListField, ReadOnlyMembers, TolerantReader } from './fields';
-import { inspectBody, readParameters } from './members';
+import { inspectBody, nearestHint, readParameters } from './members';
 import { Faults } from './faults';
 import { boolean, integer, listOf, oneOf, text } from './rules';
 
@@ -129,6 +129,25 @@ describe('the body of a request', () => {
   it('suggests the nearest known name for an unknown member', () => {
     const [fault] = inspectBody(Person, { name: 'Al', adress: {} }).faults.list;
     expect(fault.detail).toBe('There is no such member. Did you mean "address"?');
+  });
+
+  it.each<[string, string, string[]]>([
+    ['portions', 'portion_codes', ['test_code', 'portion_codes', 'voucher_codes']],
+    ['Vouchers', 'voucher_codes', ['test_code', 'portion_codes', 'voucher_codes']],
+    ['stat', 'status', ['status', 'test_code', 'limit']],
+    ['statuses', 'status', ['status', 'test_code', 'limit']],
+    ['candidateId', 'candidate_id', ['candidate', 'candidate_id']],
+    ['CANDIDATE-ID', 'candidate_id', ['candidate', 'candidate_id']],
+  ])('suggests for the unknown name %s the name %s, whatever its case and separators', (name, meant, known) => {
+    expect(nearestHint(name, known)).toBe(` Did you mean "${meant}"?`);
+  });
+
+  it('suggests a name of an object within the body for an unknown member', () => {
+    const faults = inspectBody(Person, { name: 'Al', Num_ber: {}, phone: {} }).faults.list;
+    expect(faults.map(({ detail }) => detail)).toEqual([
+      'There is no such member. Did you mean "number" in "phones"?',
+      'There is no such member. Did you mean "phone" in "address"?',
+    ]);
   });
 
   it('stops checking a body after the maximum number of faults', () => {

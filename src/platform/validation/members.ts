@@ -203,7 +203,19 @@ function checkIdle(value: unknown, pointer: string, faults: Faults): void {
 
 /** Returns the fault of an unknown member. It is called only if the error response will list the fault. */
 function unknownMember(name: string, pointer: string, form: Form): Fault {
-  return fault('unknown_field', `There is no such member.${nearestHint(name, [...form.fields.keys()])}`, pointer);
+  const hint = hintWithin(name, form) ?? nearestHint(name, [...form.fields.keys()]);
+  return fault('unknown_field', `There is no such member.${hint}`, pointer);
+}
+
+/** Returns the hint for a name that only an object within the form has; null for any other name. */
+function hintWithin(name: string, { fields }: Form): string | null {
+  const isSame = (one: string) => bare(one) === bare(name);
+  if (name.length > MOST_LETTERS || [...fields.keys()].some(isSame)) return null;
+  for (const { name: outer, nested } of fields.values()) {
+    const inner = nested && [...formOf(nested()).fields.keys()].find(isSame);
+    if (inner) return ` Did you mean "${inner}" in "${outer}"?`;
+  }
+  return null;
 }
 
 /** Names that other systems use for members of this API, in lower case and without blanks. */
@@ -225,15 +237,20 @@ const OTHER_NAMES = new Map([
   ['emailaddress', 'email'],
 ]);
 
+/** The length of the longest name for which a suggestion is searched. */
+const MOST_LETTERS = 64;
+/** The length of the shortest beginning that shows which name was meant. */
+const FEWEST_LETTERS = 3;
+
 /** Returns the end of an error message: a suggestion of the name that was probably meant, or an empty text. */
 export function nearestHint(name: string, known: readonly string[]): string {
-  const meant = name.length > 64 ? null : meantName(name, known);
+  const meant = name.length > MOST_LETTERS ? null : meantName(name, known);
   return meant === null ? '' : ` Did you mean "${meant}"?`;
 }
 
 /**
  * Returns the known name that was probably meant; null if there is none. The known name has the same letters as `name`,
- * is a synonym, is the only name with the same words, or differs by mistyped letters.
+ * is a synonym, is the only name with the same words, is the only name that begins alike, or differs by mistyped letters.
  */
 function meantName(name: string, known: readonly string[]): string | null {
   const letters = bare(name);
@@ -244,6 +261,8 @@ function meantName(name: string, known: readonly string[]): string | null {
   const asked = wordsOf(name);
   const withWords = known.filter((one) => asked.every((word) => wordsOf(one).includes(word)));
   if (asked.length > 0 && withWords.length === 1) return withWords[0];
+  const alike = known.filter((one) => beginAlike(name, one));
+  if (alike.length === 1) return alike[0];
   let nearest: string | null = null;
   let nearestFar = Math.max(1, Math.floor(letters.length / 3)) + 1;
   for (const one of known) {
@@ -251,6 +270,14 @@ function meantName(name: string, known: readonly string[]): string | null {
     if (far < nearestFar) [nearest, nearestFar] = [one, far];
   }
   return nearest;
+}
+
+/** Returns whether one name is the beginning of the other, or both have the same first word, in singular or plural. */
+function beginAlike(one: string, other: string): boolean {
+  const [short, long] = [bare(one), bare(other)].sort((left, right) => left.length - right.length);
+  if (short.length >= FEWEST_LETTERS && long.startsWith(short)) return true;
+  const [first, second] = [one, other].map((name) => (wordsOf(name)[0] ?? '').replace(/ies$/, 'y').replace(/s$/, ''));
+  return first.length >= FEWEST_LETTERS && first === second;
 }
 
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');

@@ -207,6 +207,14 @@ export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
   };
 }
 
+/** Returns the rule for a list in which repeated values count once. */
+export function setOf(item: Rule, maxItems: number): Rule {
+  const short = listOf(item, maxItems);
+  const long = listOf(item, Infinity);
+  const isSmall = (value: unknown) => Array.isArray(value) && new Set(value).size <= maxItems;
+  return { schema: short.schema, faults: (value) => (isSmall(value) ? long : short).faults(value) };
+}
+
 const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 const DATE_TIME_LENGTH = 'YYYY-MM-DDThh:mm:ssZ'.length;

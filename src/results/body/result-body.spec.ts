@@ -251,8 +251,14 @@ describe('a tolerant reader', () => {
     expect(faults(photo(5 * 1024 * 1024 + 1))).toEqual([`/${PHOTO} too_long`]);
   });
 
-  it('refuses a result body in which a list has more entries than any exam has', () => {
-    expect(refusal(`{"webCamComments":[${'{},'.repeat(50_000)}{}]}`).code).toBe('payload_too_large');
+  it('refuses a result body whose scores have more entries than any exam has, but not one whose comments have', () => {
+    const list = (name: string) => `{"${name}":[${'{},'.repeat(50_000)}{}]}`;
+    const judged = (json: string, dto?: new () => object) => {
+      const { faults: found, isRefused } = read(json, dto);
+      return [isRefused, ...found.map(({ pointer, code }) => `${pointer} ${code}`)];
+    };
+    expect(judged(list('webCamComments'))).toEqual([false, '/webCamComments too_many']);
+    expect(judged(list('category_scores'), CandidateResultData)).toEqual([true, '/category_scores too_many']);
   });
 
   it('collects one more fault of a result body than a response lists, so that the response can say that there are further faults', () => {

@@ -1,8 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { malformedJson } from '../../platform/errors.js';
 import { repeatedMembers } from '../../platform/http/json-members.js';
-import { endOfString, parseJson, withoutMark } from '../../platform/http/json-text.js';
+import { endOfString, notJson, parseJson, withoutMark } from '../../platform/http/json-text.js';
 import { canonicalJson } from '../../platform/http/canonical-json.js';
 import { formOf, isObject } from '../../platform/validation/fields.js';
 import { judge, type Judged, type KeptFault } from './result-judgement.js';
@@ -208,7 +207,7 @@ function membersOf(json: Buffer): Member[] | null {
 }
 
 function malformed(): never {
-  throw malformedJson.error();
+  throw notJson();
 }
 
 function isBlank(byte: number | undefined): boolean {

@@ -1,4 +1,4 @@
-import { declareFaults, payloadTooLarge, validationError, type Fault } from '../../platform/errors.js';
+import { declareFaults, validationError, type Fault } from '../../platform/errors.js';
 import { namedFaults } from '../../platform/validation/faults.js';
 import { formOf, isObject, type Dto, type Form } from '../../platform/validation/fields.js';
 import { inspectBody } from '../../platform/validation/members.js';
@@ -36,7 +36,7 @@ export interface Judged {
  * only describes the exam does not cause a refusal.
  * @param deciding the deciding members, each as its path of names; null if every known member decides
  * @param repeated the pointers of members that occur more than once, which makes the intended value unknown
- * @throws DomainError validation_error when the body is not an object, payload_too_large
+ * @throws DomainError validation_error when the body is not an object
  */
 export function judge(
   dto: Dto,
@@ -45,8 +45,6 @@ export function judge(
   repeated: readonly string[] = [],
 ): Judged {
   const { faults } = inspectBody(dto, value);
-  // If a list has more entries than any exam has, the body is reported as too large.
-  if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
   if (!isObject(value)) throw validationError.error({ errors: [...faults.list] });
   const form = formOf(dto);
   const known = repeated.filter((pointer) => !isUnknown(form, pointer));

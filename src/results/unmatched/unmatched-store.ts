@@ -182,13 +182,12 @@ export class UnmatchedStore {
   }
 
   /**
-   * Returns the bytes of a body that is not a JSON object. Returns null for any other body, and when {@link find}
-   * returns null.
+   * Returns the bytes of a body that is not a JSON object; `bytes` is null for any other body. Returns null when {@link
+   * find} returns null.
    */
-  async findRaw(id: string): Promise<{ accountCode: string | null; bytes: Buffer } | null> {
+  async findRaw(id: string): Promise<{ accountCode: string | null; bytes: Buffer | null } | null> {
     const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(FIND, [id, currentAllowedAccounts()]) : null;
-    if (row?.raw == null) return null;
-    return { accountCode: row.account_code, bytes: this.secrets.decrypt(row.raw, rawOf(row.id)) };
+    return row && { accountCode: row.account_code, bytes: row.raw && this.secrets.decrypt(row.raw, rawOf(row.id)) };
   }
 
   /**

@@ -2,9 +2,10 @@ import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { declareFaults, insufficientScope, validationError } from '../../platform/errors.js';
+import { declareFaults, validationError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/context/caller.js';
 import { Access, Bounded, CurrentCaller } from '../../platform/http/access.js';
+import { lacking } from '../../platform/http/challenge.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { OperatorEligibilityModel } from '../../eligibility/operator-record.fields.js';
 import { Field } from '../../platform/validation/fields.js';
@@ -30,6 +31,9 @@ import { UnmatchedStore, type ReadUnmatched } from './unmatched-store.js';
 declareFaults({
   one_required: ['Exactly one of several members must be sent.', 'Send one of the members, and leave the others out.'],
 });
+
+const NO_BYTES =
+  'The body of this result is a JSON object. `GET /admin/unmatched-results/{id}` returns it as the member `body`.';
 
 class UnmatchedPath {
   @Field(text({ min: 1, max: 50 }), { required: true })
@@ -140,7 +144,7 @@ export class UnmatchedResultsController {
   @ApiOperation({
     summary: 'Read the bytes of a refused body that is not a JSON object',
     description:
-      'The bytes are returned as they arrived, to callers with the scope `results`. The audit log records the request.',
+      'The bytes are returned as they arrived, to callers with the scope `results`; others receive 403. If the body is a JSON object, the answer is 404, and `GET /admin/unmatched-results/{id}` returns the body. The audit log records the request.',
   })
   @ApiProduces('application/octet-stream')
   @ApiOkResponse({
@@ -153,10 +157,12 @@ export class UnmatchedResultsController {
     @CurrentCaller() { scopes }: Caller,
     @Res() response: Response,
   ): Promise<void> {
+    // The scope `results` is required, because the raw bytes may contain the photo and credentials. It is checked first,
+    // so that the answer does not tell whether the id exists.
+    if (!scopes.has('results')) throw lacking('results');
     const found = await this.store.findRaw(id);
     if (!found) throw unmatchedResultNotFound.error();
-    // The scope `results` is required, because the raw bytes may contain the photo and credentials.
-    if (!scopes.has('results')) throw insufficientScope.error();
+    if (!found.bytes) throw unmatchedResultNotFound.error({ detail: NO_BYTES });
     await this.reads.recordRaw(id, found.accountCode);
     response.type('application/octet-stream').send(found.bytes);
   }
