@@ -7,6 +7,7 @@ const found: Condition = {
   subject: 'x',
   accountCodes: ['K7MWQ2XA9PDR', 'UNKNOWN'],
   since: new Date('2027-01-31T12:00:30Z'),
+  endedAt: null,
   mark: 0,
   partner: { subscription_id: '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41', name: 'Board <b>' },
   count: 3,

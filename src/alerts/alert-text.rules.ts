@@ -61,12 +61,17 @@ export function testContent(name: string): AlertContent {
 const WORDS: Readonly<Record<ConditionName, (condition: Condition) => Words>> = {
   PARTNER_FAILING: (condition) => ({
     title: `A notification to the partner ${nameOf(condition)} failed`,
+    more: endOf(condition),
     remedy: 'The error queue shows the cause and the remedy.',
     path: `/console/queue?subscription_id=${idOf(condition)}`,
   }),
   PARTNER_DOWN: (condition) => ({
-    title: `The partner ${nameOf(condition)} is down`,
-    remedy: 'The service keeps the notifications, and sends them when the partner answers again.',
+    title: `The partner ${nameOf(condition)} ${condition.endedAt === null ? 'is' : 'was'} down`,
+    more: endOf(condition),
+    remedy:
+      condition.endedAt === null
+        ? 'The service keeps the notifications, and sends them when the partner answers again.'
+        : 'The service now sends the notifications that it kept.',
     path: `/console/partners/${idOf(condition)}`,
   }),
   PARTNER_RECOVERED: (condition) => ({
@@ -112,6 +117,11 @@ const WORDS: Readonly<Record<ConditionName, (condition: Condition) => Words>> = 
     path: '/console/',
   }),
 };
+
+/** Returns the sentence about the end of a condition that ended before it was reported. */
+function endOf({ endedAt }: Condition): string | undefined {
+  return endedAt === null ? undefined : `The partner accepts notifications again since ${readable(endedAt)}.`;
+}
 
 function nameOf({ partner }: Condition): string {
   return partner?.name ?? '';
