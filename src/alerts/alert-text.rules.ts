@@ -183,7 +183,7 @@ export function webhookBody(content: AlertContent, alert: string, id: string, ba
     title,
     text,
     since,
-    account_codes,
+    account_codes: account_codes ?? [],
     partner,
     url: addressOf(content, baseUrl),
   });
