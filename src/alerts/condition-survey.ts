@@ -125,7 +125,8 @@ function ofPartner(named: NamedPartner, condition: ConditionName, since: Date): 
     ...ofService(condition, since),
     subject: subscription_id,
     accountCodes: [account_code],
-    partner: { subscription_id, name: subscription_name ?? hostOf(partner_url) },
+    // A partner that polls may have neither a name nor an address.
+    partner: { subscription_id, name: subscription_name ?? (hostOf(partner_url) || subscription_id) },
   };
 }
 

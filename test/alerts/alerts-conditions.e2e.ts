@@ -3,6 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { dateTime } from '../support/given';
 import { MailServer, type ReceivedMail } from '../support/mail-server';
+import { Polling } from '../support/polling';
 import { Subscribed } from '../support/subscribed';
 
 const HOUR_S = 3_600;
@@ -81,6 +82,19 @@ test('an alert reports the first failure of a partner, even after many successes
   await subscribed.booking();
   await arrived(to, 3);
   expect(alerted.to(to)).toHaveLength(3);
+});
+
+test('an alert calls a partner without a name and an address by the id of its subscription', async () => {
+  const polling = await Polling.start(app);
+  const { subscribed } = polling;
+  started.push(subscribed);
+  const nameless = await subscribed.patch({ partner_url: null });
+  expect(nameless.body).toMatchObject({ name: null, partner_url: null });
+  const to = await alerted.watch(subscribed.scene.account, ['PARTNER_FAILING']);
+  await subscribed.booking();
+  const { notifications } = await polling.poll();
+  await polling.poll({ refuse: [{ id: notifications[0].id, reason: 'OTHER' }] });
+  expect((await arrived(to)).headers['subject']).toBe(`A notification to the partner ${subscribed.id} failed`);
 });
 
 test('an alert reports a failure and an outage of a partner that began and ended between two checks, and then the recovery', async () => {
