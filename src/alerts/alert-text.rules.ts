@@ -97,9 +97,11 @@ const WORDS: Readonly<Record<ConditionName, (condition: Condition) => Words>> = 
     path: '/console/work/approvals',
   }),
   CERTIFICATE_EXPIRING: (condition) => ({
-    title: `A certificate for the partner ${nameOf(condition)} expires at ${readable(condition.at!)}`,
+    title: `A certificate for the partner ${nameOf(condition)} ${isExpired(condition) ? 'expired' : 'expires'} at ${readable(condition.at!)}`,
     more: `The message concerns ${condition.detail}.`,
-    remedy: 'After its expiry, notifications to this partner fail.',
+    remedy: isExpired(condition)
+      ? 'Notifications to this partner fail until the certificate is replaced.'
+      : 'After its expiry, notifications to this partner fail.',
     path: `/console/partners/${idOf(condition)}`,
     isEvent: true,
   }),
@@ -117,6 +119,11 @@ const WORDS: Readonly<Record<ConditionName, (condition: Condition) => Words>> = 
     path: '/console/',
   }),
 };
+
+/** Returns whether a certificate has expired. Its condition begins when it is found. */
+function isExpired({ at, since }: Condition): boolean {
+  return at! <= since;
+}
 
 /** Returns the sentence about the end of a condition that ended before it was reported. */
 function endOf({ endedAt }: Condition): string | undefined {
