@@ -11,7 +11,8 @@ const MOST_RECIPIENTS = 20;
 const MOST_QUIET_S = 7 * 86_400;
 export const DEFAULT_QUIET_S = 900;
 
-const kind = oneOf(['EMAIL', 'WEBHOOK'], 'alert_kind_unknown');
+const KINDS = ['EMAIL', 'WEBHOOK'] as const satisfies readonly AlertKind[];
+const kind = oneOf(KINDS, 'alert_kind_unknown');
 const recipients = listOf(email(), MOST_RECIPIENTS);
 const conditions = listOf(oneOf(CONDITIONS, 'condition_unknown'), 20);
 const accountCodes = listOf(accountCodeRule, 200);
@@ -48,22 +49,26 @@ const givenHeaders: Rule = {
       : webhookHeaders.faults(value).filter(({ code, pointer }) => code !== 'required' || !pointer?.endsWith('/value')),
 };
 
+type GivenTarget = { [Member in 'kind' | 'to' | 'url' | 'headers']?: unknown };
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
+
 /**
  * Declares that a member belongs to alerts of one kind. The empty list, as responses show it, belongs to both kinds.
+ * The rule applies once the kind is valid.
  */
 const onlyFor = (member: 'to' | 'url' | 'headers', kind: AlertKind) => ({
   code: 'member_of_other_kind',
   detail: `The member is for alerts of the kind ${kind}.`,
-  holds: (body: { kind?: unknown; to?: unknown; url?: unknown; headers?: unknown }) =>
-    body.kind === kind || isEmpty(body[member]),
+  holds: (body: GivenTarget) =>
+    body.kind === kind || !KINDS.some((known) => known === body.kind) || isEmpty(body[member]),
 });
-const hasTarget = {
-  code: 'target_required',
-  detail: 'An EMAIL alert needs `to`, and a WEBHOOK alert needs `url`.',
-  holds: ({ kind, to, url }: { kind?: unknown; to?: unknown; url?: unknown }) =>
-    kind === 'EMAIL' ? to != null && !isEmpty(to) : kind !== 'WEBHOOK' || url != null,
-};
+/** Declares that alerts of a kind need a member. */
+const needed = (member: 'to' | 'url', kind: AlertKind) => ({
+  code: 'required',
+  detail: 'Must be given.',
+  member,
+  holds: (body: GivenTarget) => body.kind !== kind || (body[member] != null && !isEmpty(body[member])),
+});
 
 /** The path parameter of the routes for one alert. */
 export class AlertPath {
@@ -85,7 +90,7 @@ export class AlertBody {
   @Field(kind, {
     required: true,
     description: 'How people are informed: by mail to `to`, or by a request to the webhook `url`.',
-    agreements: [hasTarget],
+    agreements: [needed('to', 'EMAIL'), needed('url', 'WEBHOOK')],
   })
   kind: AlertKind;
 

@@ -30,6 +30,7 @@ afterAll(async () => {
   jest.restoreAllMocks();
 });
 
+const webhookUrl = 'https://hooks.example/';
 const EMAIL = { kind: 'EMAIL', to: ['on-call@example.org'] };
 const codesOf = (answer: { body: any }) =>
   (answer.body.errors as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`).sort();
@@ -142,10 +143,11 @@ describe('the definition of an alert', () => {
   });
 
   it.each([
-    ['an EMAIL alert without recipients', { kind: 'EMAIL' }, ['/kind target_required']],
-    ['an EMAIL alert with no recipient', { kind: 'EMAIL', to: [] }, ['/kind target_required']],
-    ['a WEBHOOK without an address', { kind: 'WEBHOOK' }, ['/kind target_required']],
-    ['an unknown kind', { kind: 'PAGER' }, ['/kind alert_kind_unknown']],
+    ['an EMAIL alert without recipients', { kind: 'EMAIL' }, ['/to required']],
+    ['an EMAIL alert with no recipient', { kind: 'EMAIL', to: [] }, ['/to required']],
+    ['a WEBHOOK without an address', { kind: 'WEBHOOK' }, ['/url required']],
+    ['an alert without a kind', { to: EMAIL.to }, ['/kind required']],
+    ['an unknown kind', { ...EMAIL, kind: 'PAGER', url: webhookUrl }, ['/kind alert_kind_unknown']],
     ['an unknown account', { ...EMAIL, account_codes: ['NOBODY'] }, ['/account_codes/0 account_not_found']],
     [
       'a private address and an unknown account',
