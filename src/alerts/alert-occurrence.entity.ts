@@ -22,8 +22,12 @@ export class AlertOccurrence {
   @Column('timestamptz')
   seen_datetime: Date;
 
+  /** The mark of the condition (conditions.ts) when it was last checked and had changed. */
+  @Column('bigint', { nullable: true })
+  seen_mark: number | null;
+
   /**
-   * The mark of the condition (conditions.ts) when it was last reported; null if it was not reported since it began.
+   * The mark of the condition when it was last reported; null if it was not reported since it began.
    */
   @Column('bigint', { nullable: true })
   told_mark: number | null;

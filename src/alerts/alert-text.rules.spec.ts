@@ -7,6 +7,7 @@ const found: Condition = {
   subject: 'x',
   accountCodes: ['K7MWQ2XA9PDR', 'UNKNOWN'],
   since: new Date('2027-01-31T12:00:30Z'),
+  endedAt: null,
   mark: 0,
   partner: { subscription_id: '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41', name: 'Board <b>' },
   count: 3,
@@ -16,6 +17,16 @@ const found: Condition = {
 const names = new Map([['K7MWQ2XA9PDR', 'State & Board']]);
 
 describe('the text of a message', () => {
+  it('the text of an alert states whether a certificate expires or has expired', () => {
+    const about = (at: Date) => contentOf({ ...found, condition: 'CERTIFICATE_EXPIRING', at }, names);
+    const { title, lines } = about(found.at!);
+    expect(title).toBe('A certificate for the partner Board <b> expires at 2027-02-01 08:00 UTC');
+    expect(lines).toContain('After its expiry, notifications to this partner fail.');
+    const expired = about(new Date('2027-01-31T12:00:30Z'));
+    expect(expired.title).toBe('A certificate for the partner Board <b> expired at 2027-01-31 12:00 UTC');
+    expect(expired.lines).toContain('Notifications to this partner fail until the certificate is replaced.');
+  });
+
   it('the text of an alert states the condition, its start, the accounts, and the address of a page of the console', () => {
     expect(plainText(contentOf(found, names), BASE)).toBe(
       [

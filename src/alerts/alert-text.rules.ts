@@ -61,12 +61,17 @@ export function testContent(name: string): AlertContent {
 const WORDS: Readonly<Record<ConditionName, (condition: Condition) => Words>> = {
   PARTNER_FAILING: (condition) => ({
     title: `A notification to the partner ${nameOf(condition)} failed`,
+    more: endOf(condition),
     remedy: 'The error queue shows the cause and the remedy.',
     path: `/console/queue?subscription_id=${idOf(condition)}`,
   }),
   PARTNER_DOWN: (condition) => ({
-    title: `The partner ${nameOf(condition)} is down`,
-    remedy: 'The service keeps the notifications, and sends them when the partner answers again.',
+    title: `The partner ${nameOf(condition)} ${condition.endedAt === null ? 'is' : 'was'} down`,
+    more: endOf(condition),
+    remedy:
+      condition.endedAt === null
+        ? 'The service keeps the notifications, and sends them when the partner answers again.'
+        : 'The service now sends the notifications that it kept.',
     path: `/console/partners/${idOf(condition)}`,
   }),
   PARTNER_RECOVERED: (condition) => ({
@@ -92,9 +97,11 @@ const WORDS: Readonly<Record<ConditionName, (condition: Condition) => Words>> = 
     path: '/console/work/approvals',
   }),
   CERTIFICATE_EXPIRING: (condition) => ({
-    title: `A certificate for the partner ${nameOf(condition)} expires at ${readable(condition.at!)}`,
+    title: `A certificate for the partner ${nameOf(condition)} ${isExpired(condition) ? 'expired' : 'expires'} at ${readable(condition.at!)}`,
     more: `The message concerns ${condition.detail}.`,
-    remedy: 'After its expiry, notifications to this partner fail.',
+    remedy: isExpired(condition)
+      ? 'Notifications to this partner fail until the certificate is replaced.'
+      : 'After its expiry, notifications to this partner fail.',
     path: `/console/partners/${idOf(condition)}`,
     isEvent: true,
   }),
@@ -112,6 +119,16 @@ const WORDS: Readonly<Record<ConditionName, (condition: Condition) => Words>> = 
     path: '/console/',
   }),
 };
+
+/** Returns whether a certificate has expired. Its condition begins when it is found. */
+function isExpired({ at, since }: Condition): boolean {
+  return at! <= since;
+}
+
+/** Returns the sentence about the end of a condition that ended before it was reported. */
+function endOf({ endedAt }: Condition): string | undefined {
+  return endedAt === null ? undefined : `The partner accepts notifications again since ${readable(endedAt)}.`;
+}
 
 function nameOf({ partner }: Condition): string {
   return partner?.name ?? '';
@@ -173,7 +190,7 @@ export function webhookBody(content: AlertContent, alert: string, id: string, ba
     title,
     text,
     since,
-    account_codes,
+    account_codes: account_codes ?? [],
     partner,
     url: addressOf(content, baseUrl),
   });

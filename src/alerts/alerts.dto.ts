@@ -11,10 +11,11 @@ const MOST_RECIPIENTS = 20;
 const MOST_QUIET_S = 7 * 86_400;
 export const DEFAULT_QUIET_S = 900;
 
-const kind = oneOf(['EMAIL', 'WEBHOOK'], 'alert_kind_unknown');
-const recipients = listOf(email(), MOST_RECIPIENTS, 1);
-const conditions = listOf(oneOf(CONDITIONS, 'condition_unknown'), 20, 1);
-const accountCodes = listOf(accountCodeRule, 200, 1);
+const KINDS = ['EMAIL', 'WEBHOOK'] as const satisfies readonly AlertKind[];
+const kind = oneOf(KINDS, 'alert_kind_unknown');
+const recipients = listOf(email(), MOST_RECIPIENTS);
+const conditions = listOf(oneOf(CONDITIONS, 'condition_unknown'), 20);
+const accountCodes = listOf(accountCodeRule, 200);
 const quiet = integer(0, MOST_QUIET_S);
 const alertName = code(100, { example: 'on-call' });
 
@@ -48,24 +49,26 @@ const givenHeaders: Rule = {
       : webhookHeaders.faults(value).filter(({ code, pointer }) => code !== 'required' || !pointer?.endsWith('/value')),
 };
 
-/** Declares that a member belongs to alerts of one kind. */
-const onlyFor = (kind: AlertKind) => ({
+type GivenTarget = { [Member in 'kind' | 'to' | 'url' | 'headers']?: unknown };
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
+
+/**
+ * Declares that a member belongs to alerts of one kind. The empty list, as responses show it, belongs to both kinds.
+ * The rule applies once the kind is valid.
+ */
+const onlyFor = (member: 'to' | 'url' | 'headers', kind: AlertKind) => ({
   code: 'member_of_other_kind',
   detail: `The member is for alerts of the kind ${kind}.`,
-  holds: (body: { kind?: unknown }) => body.kind === kind,
+  holds: (body: GivenTarget) =>
+    body.kind === kind || !KINDS.some((known) => known === body.kind) || isEmpty(body[member]),
 });
-/** Declares that headers belong to webhooks. The empty list, as responses show it, belongs to both kinds. */
-const onlyForWebhooks = {
-  ...onlyFor('WEBHOOK'),
-  holds: ({ kind, headers }: { kind?: unknown; headers?: unknown }) =>
-    kind === 'WEBHOOK' || (Array.isArray(headers) && headers.length === 0),
-};
-const hasTarget = {
-  code: 'target_required',
-  detail: 'An EMAIL alert needs `to`, and a WEBHOOK alert needs `url`.',
-  holds: ({ kind, to, url }: { kind?: unknown; to?: unknown; url?: unknown }) =>
-    kind === 'EMAIL' ? to != null : kind !== 'WEBHOOK' || url != null,
-};
+/** Declares that alerts of a kind need a member. */
+const needed = (member: 'to' | 'url', kind: AlertKind) => ({
+  code: 'required',
+  detail: 'Must be given.',
+  member,
+  holds: (body: GivenTarget) => body.kind !== kind || (body[member] != null && !isEmpty(body[member])),
+});
 
 /** The path parameter of the routes for one alert. */
 export class AlertPath {
@@ -87,32 +90,34 @@ export class AlertBody {
   @Field(kind, {
     required: true,
     description: 'How people are informed: by mail to `to`, or by a request to the webhook `url`.',
-    agreements: [hasTarget],
+    agreements: [needed('to', 'EMAIL'), needed('url', 'WEBHOOK')],
   })
   kind: AlertKind;
 
   @Field(recipients, {
     description: 'The mail addresses of an EMAIL alert.',
     example: ['on-call@example.org'],
-    agreements: [onlyFor('EMAIL')],
+    agreements: [onlyFor('to', 'EMAIL')],
   })
   to?: string[] | null;
 
-  @Field(webhookUrl, { agreements: [onlyFor('WEBHOOK')] })
+  @Field(webhookUrl, { agreements: [onlyFor('url', 'WEBHOOK')] })
   url?: string | null;
 
   @Field(givenHeaders, {
-    agreements: [onlyForWebhooks],
+    agreements: [onlyFor('headers', 'WEBHOOK')],
     description:
       'When left out, or sent without values as GET shows them, the headers that are stored for the same host are ' +
       'kept. Send null to remove them.',
   })
   headers?: { name: string; value?: string | null }[] | null;
 
-  @Field(accountCodes, { description: 'The accounts whose conditions are reported. When left out, these are all.' })
+  @Field(accountCodes, {
+    description: 'The accounts whose conditions are reported. When left out or empty, these are all.',
+  })
   account_codes?: string[] | null;
 
-  @Field(conditions, { description: 'The conditions that are reported. When left out, these are all.' })
+  @Field(conditions, { description: 'The conditions that are reported. When left out or empty, these are all.' })
   conditions?: ConditionName[] | null;
 
   @Field(quiet, {
@@ -131,8 +136,8 @@ export class AlertModel {
   @Field(kind, { required: true })
   kind: AlertKind;
 
-  @Field(recipients, { always: true, description: 'The mail addresses of an EMAIL alert; null for a WEBHOOK.' })
-  to: string[] | null;
+  @Field(recipients, { required: true, description: 'The mail addresses of an EMAIL alert; empty for a WEBHOOK.' })
+  to: string[];
 
   @Field(webhookUrl, { always: true })
   url: string | null;
@@ -140,8 +145,8 @@ export class AlertModel {
   @Field(shownHeaders, { required: true, description: 'The names of the headers. Their values are never shown.' })
   headers: { name: string }[];
 
-  @Field(accountCodes, { always: true, description: 'The accounts whose conditions are reported; null for all.' })
-  account_codes: string[] | null;
+  @Field(accountCodes, { required: true, description: 'The accounts whose conditions are reported; empty for all.' })
+  account_codes: string[];
 
   @Field(conditions, { required: true, description: 'The conditions that are reported.' })
   conditions: ConditionName[];

@@ -6,7 +6,6 @@ declareFaults({
     'Use one of the values that the API description lists for `conditions`.',
   ],
   alert_kind_unknown: ['The value is not a known kind of alert.', 'Use EMAIL or WEBHOOK.'],
-  target_required: ['The alert has no recipient.', 'Send `to` for an EMAIL alert, and `url` for a WEBHOOK alert.'],
   member_of_other_kind: [
     'The member belongs to the other kind of alert.',
     'Send `to` for an EMAIL alert, and `url` and `headers` for a WEBHOOK alert.',

@@ -37,10 +37,10 @@ export class AlertsReader {
     return alerts.map((alert) => ({
       name: alert.name,
       kind: alert.kind,
-      to: alert.recipients,
+      to: alert.recipients ?? [],
       url: alert.url,
       headers: alert.header_names.map((name) => ({ name })),
-      account_codes: alert.watched_accounts,
+      account_codes: alert.watched_accounts ?? [],
       conditions: alert.conditions,
       quiet_s: alert.quiet_s,
       disabled: alert.disabled,

@@ -16,6 +16,7 @@ const down = (changes: Partial<Condition> = {}): Condition => ({
   subject: 'partner-1',
   accountCodes: ['A'],
   since: NOW,
+  endedAt: null,
   mark: 1,
   partner: { subscription_id: 'partner-1', name: 'Board' },
   count: null,
@@ -30,7 +31,7 @@ function rounds(steps: readonly [seconds: number, found: readonly Condition[]][]
   const told: number[] = [];
   for (const [seconds, conditions] of steps) {
     const times = { now: later(seconds), machine: later(seconds) };
-    const survey = { conditions, checked: new Set(ALERT.conditions) };
+    const survey = { conditions, checked: new Set(alert.conditions) };
     const { occurrences, messages } = decide([alert], survey, [...stored.values()], times);
     for (const one of occurrences) stored.set(`${one.condition} ${one.subject}`, one);
     for (let n = 0; n < messages.length; n++) told.push(seconds);
@@ -124,9 +125,69 @@ describe('the conditions that an alert reports', () => {
 
   it('an alert reports a recovery only if it is less than an hour old and happened after the alert was enabled', () => {
     const recovered = (seconds: number) => down({ condition: 'PARTNER_RECOVERED', since: later(seconds) });
-    expect(rounds([[0, [recovered(-61)]]])).toEqual([]);
-    expect(rounds([[3_000, [recovered(0)]]])).toEqual([3_000]);
-    expect(rounds([[3_601, [recovered(0)]]])).toEqual([]);
+    const alert = { ...ALERT, conditions: ['PARTNER_RECOVERED'] as ConditionName[] };
+    expect(rounds([[0, [recovered(-61)]]], alert)).toEqual([]);
+    expect(rounds([[3_000, [recovered(0)]]], alert)).toEqual([3_000]);
+    expect(rounds([[3_601, [recovered(0)]]], alert)).toEqual([]);
+  });
+
+  it('an alert reports a failure that began and ended between two rounds once, and not within quiet_s of the last report', () => {
+    const over = (began: number, ended: number) =>
+      down({ since: later(began), endedAt: later(ended), mark: later(ended).getTime() });
+    const holds = (since: number) => down({ since: later(since), mark: later(since).getTime() });
+    expect(
+      rounds([
+        [5, [over(1, 3)]],
+        [10, [over(1, 3)]],
+        [1_000, [over(1, 3)]],
+      ]),
+    ).toEqual([5]);
+    expect(
+      rounds([
+        [5, [over(1, 3)]],
+        [10, [over(6, 8)]],
+        [700, [over(6, 8)]],
+        [705, [over(701, 703)]],
+      ]),
+    ).toEqual([5, 705]);
+    expect(
+      rounds([
+        [5, [holds(1)]],
+        [700, [over(1, 698)]],
+        [705, [over(1, 698)]],
+        [710, [over(706, 708)]],
+      ]),
+    ).toEqual([5, 710]);
+  });
+
+  it('an alert does not report a failure that ended more than an hour ago, or that began before the alert was enabled', () => {
+    const over = (began: number, ended: number) => down({ since: later(began), endedAt: later(ended) });
+    expect(rounds([[3_604, [over(1, 3)]]])).toEqual([]);
+    expect(rounds([[5, [over(-61, 3)]]])).toEqual([]);
+  });
+
+  it('an alert that reports failures reports a recovery only after the report of a failure', () => {
+    const at = (condition: ConditionName, seconds: number, ended: number | null = null) =>
+      down({
+        condition,
+        since: later(seconds),
+        endedAt: ended === null ? null : later(ended),
+        mark: later(ended ?? seconds).getTime(),
+      });
+    const recovered = (seconds: number) => at('PARTNER_RECOVERED', seconds);
+    expect(rounds([[5, [recovered(3)]]])).toEqual([]);
+    expect(rounds([[5, [at('PARTNER_DOWN', 1, 3), recovered(3)]]])).toEqual([5, 5]);
+    expect(
+      rounds([
+        [5, [at('PARTNER_DOWN', 1)]],
+        [10, [at('PARTNER_DOWN', 1, 8), recovered(8)]],
+        [15, [at('PARTNER_DOWN', 1, 8), recovered(8)]],
+        // A second failure within quiet_s is not reported, and its recovery is not reported either.
+        [500, [at('PARTNER_DOWN', 496)]],
+        [505, [at('PARTNER_DOWN', 496, 503), recovered(503)]],
+        [1_000, [at('PARTNER_DOWN', 496, 503), recovered(503)]],
+      ]),
+    ).toEqual([5, 10]);
   });
 
   it('an alert reports only conditions of the watched accounts and of the whole service', () => {

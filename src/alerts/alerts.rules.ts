@@ -5,7 +5,7 @@ import type { Condition, ConditionName } from './conditions.js';
 const DAY_MS = 86_400_000;
 /** The numbers of days before the expiry of a certificate at which a message is sent. */
 const EXPIRY_DAYS = [1, 3, 14] as const;
-/** The time after a recovery in which the recovery is still reported, in milliseconds. */
+/** The time after a recovery in which the recovery, and the failures before it, are still reported, in milliseconds. */
 const RECOVERY_MS = 3_600_000;
 /**
  * The time for which a stall must last before it is reported, in milliseconds. Work that became due while no process
@@ -48,6 +48,8 @@ export interface Decision {
  * 2. It is reported again when it ended and holds again, or when its mark has grown.
  * 3. It is not reported again within the alert's `quiet_s`. If it still holds when that time has passed, it is
  *    reported.
+ * 4. A condition that began and ended between two rounds is reported in the second round, unless rule 3 forbids it.
+ * 5. A recovery is reported only after a report that the partner failed or was down, if the alert reports these.
  */
 export function decide(
   alerts: readonly Watched[],
@@ -55,29 +57,42 @@ export function decide(
   stored: readonly AlertOccurrence[],
   times: RoundTimes,
 ): Decision {
-  const kept = new Map(stored.map((occurrence) => [keyOf(occurrence), occurrence]));
+  const known = new Map(stored.map((occurrence) => [keyOf(occurrence), occurrence]));
+  const open = new Map(known);
   const occurrences: AlertOccurrence[] = [];
   const messages: Decision['messages'][number][] = [];
   for (const alert of alerts) {
-    const wanted = conditions.filter((condition) => isWanted(alert, condition, times.now));
-    for (const condition of wanted) {
+    for (const condition of conditions) {
+      if (!isWanted(alert, condition, times.now) || !isOwed(alert, condition, known, times.now)) continue;
       const identity = { alert_name: alert.name, condition: condition.condition, subject: condition.subject };
-      const before = kept.get(keyOf(identity)) ?? null;
-      kept.delete(keyOf(identity));
-      const { occurrence, isTold } = occur(identity, condition, before, alert.quiet_s, times);
+      const key = keyOf(identity);
+      const before = known.get(key) ?? null;
+      open.delete(key);
+      const { occurrence, isTold } = (condition.endedAt === null ? occur : pass)(
+        identity,
+        condition,
+        before,
+        alert.quiet_s,
+        times,
+      );
+      known.set(key, occurrence);
       if (isTold) messages.push({ alert: alert.name, condition });
-      if (isTold || before === null || !before.is_current) occurrences.push(occurrence);
+      if (isTold || before?.is_current !== occurrence.is_current || before.seen_mark !== occurrence.seen_mark)
+        occurrences.push(occurrence);
     }
   }
   // An occurrence of a condition that the round did not check is kept, because the condition may still hold.
-  for (const occurrence of kept.values())
+  for (const occurrence of open.values())
     if (occurrence.is_current && checked.has(occurrence.condition))
       occurrences.push({ ...occurrence, is_current: false, told_mark: null });
   return { occurrences, messages };
 }
 
+type Identity = Pick<AlertOccurrence, 'alert_name' | 'condition' | 'subject'>;
+
+/** Decides about a condition that holds. */
 function occur(
-  identity: Pick<AlertOccurrence, 'alert_name' | 'condition' | 'subject'>,
+  identity: Identity,
   { mark }: Condition,
   before: AlertOccurrence | null,
   quietS: number,
@@ -95,10 +110,57 @@ function occur(
       ...identity,
       is_current: true,
       seen_datetime: seen,
+      seen_mark: mark,
       told_mark: isTold ? mark : toldMark,
       told_datetime: isTold ? now : told,
     },
   };
+}
+
+/** Decides about a condition that has ended. It is new if no round saw it hold, and no round saw its end. */
+function pass(
+  identity: Identity,
+  { mark }: Condition,
+  before: AlertOccurrence | null,
+  quietS: number,
+  { now, machine }: RoundTimes,
+): { occurrence: AlertOccurrence; isTold: boolean } {
+  const told = before?.told_datetime ?? null;
+  // A mark in the future is ignored, because it is due to a wrong clock.
+  const seen = before?.seen_mark == null || before.seen_mark > now.getTime() ? null : before.seen_mark;
+  const isNew = !before?.is_current && (seen === null || mark > seen);
+  const isTold = isNew && !isQuiet(told, quietS, now);
+  return {
+    isTold,
+    occurrence: {
+      ...identity,
+      is_current: false,
+      seen_datetime: before?.seen_datetime ?? machine,
+      seen_mark: Math.max(mark, seen ?? mark),
+      told_mark: null,
+      told_datetime: isTold ? now : told,
+    },
+  };
+}
+
+/**
+ * Returns whether a recovery may be reported: a failure was reported after the last report of a recovery, or the alert
+ * reports no failures. Other conditions may always be reported.
+ */
+function isOwed(
+  { name, conditions }: Watched,
+  { condition, subject }: Condition,
+  known: ReadonlyMap<string, AlertOccurrence>,
+  now: Date,
+): boolean {
+  const failures = (['PARTNER_FAILING', 'PARTNER_DOWN'] as const).filter((failure) => conditions.includes(failure));
+  if (condition !== 'PARTNER_RECOVERED' || failures.length === 0) return true;
+  const told = (of: ConditionName) =>
+    known.get(keyOf({ alert_name: name, condition: of, subject }))?.told_datetime?.getTime() ?? -Infinity;
+  const recovered = told('PARTNER_RECOVERED');
+  // A report time in the future is ignored, because it is due to a wrong clock.
+  const after = recovered > now.getTime() ? -Infinity : recovered;
+  return failures.some((failure) => told(failure) > after);
 }
 
 /**
@@ -114,17 +176,13 @@ function isQuiet(told: Date | null, quietS: number, now: Date): boolean {
 function isWanted({ conditions, watched_accounts, active_from }: Watched, found: Condition, now: Date): boolean {
   const { condition, accountCodes, since } = found;
   if (!conditions.includes(condition)) return false;
-  if (condition === 'PARTNER_RECOVERED' && (since < active_from || now.getTime() - since.getTime() > RECOVERY_MS))
-    return false;
+  const over = condition === 'PARTNER_RECOVERED' ? since : found.endedAt;
+  if (over !== null && (since < active_from || now.getTime() - over.getTime() > RECOVERY_MS)) return false;
   // A condition of the whole service concerns every account.
   if (watched_accounts === null || accountCodes === null) return true;
   return accountCodes.some((code) => watched_accounts.includes(code));
 }
 
-function keyOf({
-  alert_name,
-  condition,
-  subject,
-}: Pick<AlertOccurrence, 'alert_name' | 'condition' | 'subject'>): string {
+function keyOf({ alert_name, condition, subject }: Identity): string {
   return JSON.stringify([alert_name, condition, subject]);
 }

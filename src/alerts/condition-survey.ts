@@ -115,7 +115,7 @@ export class ConditionSurvey {
 }
 
 function ofService(condition: ConditionName, since: Date): Condition {
-  const nothing = { partner: null, count: null, at: null, detail: null };
+  const nothing = { endedAt: null, partner: null, count: null, at: null, detail: null };
   return { condition, subject: '', accountCodes: null, since, mark: 0, ...nothing };
 }
 
@@ -125,7 +125,8 @@ function ofPartner(named: NamedPartner, condition: ConditionName, since: Date): 
     ...ofService(condition, since),
     subject: subscription_id,
     accountCodes: [account_code],
-    partner: { subscription_id, name: subscription_name ?? hostOf(partner_url) },
+    // A partner that polls may have neither a name nor an address.
+    partner: { subscription_id, name: subscription_name ?? (hostOf(partner_url) || subscription_id) },
   };
 }
 
@@ -134,10 +135,12 @@ function hostOf(url: string): string {
 }
 
 function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {
-  const { failing_since, down_since, recovered_at } = signs;
-  const found: Condition[] = [];
-  if (failing_since !== null) found.push(ofPartner(signs, 'PARTNER_FAILING', failing_since));
-  if (down_since !== null) found.push({ ...ofPartner(signs, 'PARTNER_DOWN', down_since), mark: down_since.getTime() });
+  const { failing_since, failed_since, down_since, was_down_since, was_down_until, recovered_at } = signs;
+  const found = [
+    ...periodOf(signs, 'PARTNER_FAILING', failing_since, failed_since, recovered_at),
+    ...periodOf(signs, 'PARTNER_DOWN', down_since, was_down_since, was_down_until),
+  ];
+  // A recovery follows the failures that it ends, because it is only reported after them.
   if (recovered_at !== null)
     found.push({ ...ofPartner(signs, 'PARTNER_RECOVERED', recovered_at), mark: recovered_at.getTime() });
   for (const [whose, end] of [
@@ -150,4 +153,20 @@ function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {
     found.push({ ...base, subject: `${base.subject} ${step} ${whose}`, at: end, detail: whose });
   }
   return found;
+}
+
+/**
+ * Returns a condition that holds now, or that ended at a time. The mark of both is the time of their latest change, so
+ * that a period of which no survey saw the beginning is recognized as new.
+ */
+function periodOf(
+  named: NamedPartner,
+  condition: ConditionName,
+  since: Date | null,
+  began: Date | null,
+  endedAt: Date | null,
+): Condition[] {
+  if (since !== null) return [{ ...ofPartner(named, condition, since), mark: since.getTime() }];
+  if (endedAt === null) return [];
+  return [{ ...ofPartner(named, condition, began ?? endedAt), endedAt, mark: endedAt.getTime() }];
 }

@@ -20,6 +20,8 @@ export interface Condition {
   /** The accounts that the condition concerns; null if it concerns the whole service. */
   readonly accountCodes: readonly string[] | null;
   readonly since: Date;
+  /** The time at which the condition ended, if it ended before the survey; null while it holds. */
+  readonly endedAt: Date | null;
   /** A number that grows when the condition gets worse in a way that needs another message. */
   readonly mark: number;
   /** The partner that the condition concerns; null if it concerns no partner. */

@@ -35,6 +35,7 @@ export class Alerts1764500400000 implements MigrationInterface {
         subject text NOT NULL,
         is_current boolean NOT NULL,
         seen_datetime timestamptz NOT NULL,
+        seen_mark bigint,
         told_mark bigint,
         told_datetime timestamptz,
         CONSTRAINT alert_occurrences_pk PRIMARY KEY (alert_name, condition, subject)

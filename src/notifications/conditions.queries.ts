@@ -10,12 +10,17 @@ export interface NamedPartner {
 
 /** The signs that a partner needs attention. */
 export interface PartnerSigns extends NamedPartner {
-  /** The time of the first failed attempt after the last successful attempt; null if the newest attempt succeeded. */
+  /** The time of the first failed attempt after the last success; null if no attempt failed since then. */
   readonly failing_since: Date | null;
   /** The time since which the partner is DOWN; null if it is UP. */
   readonly down_since: Date | null;
   /** The time at which the last failures ended; null while the partner fails, and if it has never failed. */
   readonly recovered_at: Date | null;
+  /** The time of the first of the failures that ended at `recovered_at`. */
+  readonly failed_since: Date | null;
+  /** The time at which the partner was last DOWN, and the time of its first failure before; null if it is DOWN. */
+  readonly was_down_until: Date | null;
+  readonly was_down_since: Date | null;
   /** The expiry of the certificate that the partner showed last. */
   readonly certificate_not_after: Date | null;
   /** The expiry of the client certificate that the service shows to the partner. */

@@ -46,10 +46,7 @@ export interface PartnerCondition {
   readonly certificate_not_after: Date | null;
   /** The number of the partner's notifications in the error queue. */
   readonly queued: number;
-  /**
-   * The start of the current series of failures, among the newest twenty attempts of the last day. Null if the last
-   * attempt succeeded, or if there were no attempts.
-   */
+  /** The time of the first failed attempt after the last success; null if no attempt failed since then. */
   readonly failing_since: Date | null;
 }
 

@@ -3,7 +3,7 @@ import { Field } from '../platform/validation/fields.js';
 import { uuidRule } from '../platform/validation/identifiers.js';
 import { dateTime, integer, oneOf, text } from '../platform/validation/rules.js';
 import type { PartnerCondition } from './notifications.queries.js';
-import { NO_ADDRESS_SHOWN, PACE, paceRule, PAUSED_UNTIL } from './subscriptions/pace.fields.js';
+import { FAILING_SINCE_TEXT, NO_ADDRESS_SHOWN, PACE, paceRule, PAUSED_UNTIL } from './subscriptions/pace.fields.js';
 import { DELIVERIES, type PartnerDelivery } from './subscriptions/subscription.entity.js';
 import { shownPace } from './subscriptions/partner-standing.js';
 
@@ -47,8 +47,7 @@ export class PartnerConditionModel {
 
   @Field(dateTime(), {
     always: true,
-    description:
-      'Time since which the newest attempts (at most twenty, within 24 hours) have all failed. The value is null when one of them was delivered or no attempt was made.',
+    description: FAILING_SINCE_TEXT,
   })
   failing_since: string | null;
 

@@ -72,7 +72,7 @@ export const DESCRIPTIONS: Record<string, string> = {
     'The sample is a complete, signed NotificationRequest with invented codes, and it is not stored. The subscription becomes ACTIVE when the partner answers with status 200, or SUSPENDED if it was suspended before its address changed. Otherwise the error contains the answer of the partner. A subscription without an address, whose partner polls, stays unchanged.',
   'POST /admin/subscriptions/{id}/sample':
     'The report covers the host name, the address, the certificate, the authentication and the answer. Nothing is stored. With `verify`, an answer with status 200 also verifies the subscription.',
-  'GET /admin/partners': `\`failing_since\` is set for a partner that is UP but accepts no notifications. ${LIST}`,
+  'GET /admin/partners': `\`failing_since\` is set from the first failed attempt until the next success, even for a partner that is UP. ${LIST}`,
   'GET /admin/overview':
     'The figures are counted about once a second and shared by all users. Figures over many rows may be some seconds old.',
   'GET /admin/imports': LIST,

@@ -46,6 +46,14 @@ export class Clock {
   }
 
   /**
+   * Sets how far business time is ahead of the machine's time, before the application has started. Its parts do due
+   * work in their first rounds. Only the sandbox calls it.
+   */
+  startAt(aheadMs: number): void {
+    this.aheadMs = aheadMs;
+  }
+
+  /**
    * Sets how far business time is ahead of the machine's time. Resolves when all work that is due at the new time is
    * done. Only the sandbox calls it.
    */

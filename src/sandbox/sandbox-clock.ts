@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type pg from 'pg';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';
@@ -57,9 +57,10 @@ export type Move = { advanceS: number } | { to: Date };
  *    process and every statement uses the new time.
  */
 @Injectable()
-export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
+export class SandboxClock implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly listener: Listener;
   private generation = 0;
+  private isStarting = true;
   private following: Promise<void> = Promise.resolve();
   private caughtUp: Promise<void> = Promise.resolve();
 
@@ -85,6 +86,10 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
   /** Reads the sandbox's clock before other parts of the application ask for the time. */
   async onModuleInit(): Promise<void> {
     await this.listener.open();
+  }
+
+  onApplicationBootstrap(): void {
+    this.isStarting = false;
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -139,7 +144,9 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     );
     const [{ ahead_ms, generation }] = rows;
     if (generation === this.generation) return;
-    this.caughtUp = this.clock.moveTo(ahead_ms);
+    // No query can be asked before the application has started, because its handler is not yet registered.
+    if (this.isStarting) this.clock.startAt(ahead_ms);
+    else this.caughtUp = this.clock.moveTo(ahead_ms);
     await client.query('SELECT pg_advisory_lock_shared($1, $2)', [LOCKS, generation]);
     if (this.generation > 0) await client.query('SELECT pg_advisory_unlock_shared($1, $2)', [LOCKS, this.generation]);
     this.generation = generation;

@@ -3,6 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { dateTime } from '../support/given';
 import { MailServer, type ReceivedMail } from '../support/mail-server';
+import { Polling } from '../support/polling';
 import { Subscribed } from '../support/subscribed';
 
 const HOUR_S = 3_600;
@@ -81,6 +82,62 @@ test('an alert reports the first failure of a partner, even after many successes
   await subscribed.booking();
   await arrived(to, 3);
   expect(alerted.to(to)).toHaveLength(3);
+});
+
+test('an alert calls a partner without a name and an address by the id of its subscription', async () => {
+  const polling = await Polling.start(app);
+  const { subscribed } = polling;
+  started.push(subscribed);
+  const nameless = await subscribed.patch({ partner_url: null });
+  expect(nameless.body).toMatchObject({ name: null, partner_url: null });
+  const to = await alerted.watch(subscribed.scene.account, ['PARTNER_FAILING']);
+  await subscribed.booking();
+  const { notifications } = await polling.poll();
+  await polling.poll({ refuse: [{ id: notifications[0].id, reason: 'OTHER' }] });
+  expect((await arrived(to)).headers['subject']).toBe(`A notification to the partner ${subscribed.id} failed`);
+});
+
+test('an alert reports a failure and an outage of a partner that began and ended between two checks, and then the recovery', async () => {
+  const subscribed = await partner('Brief Board');
+  const { account } = subscribed.scene;
+  const failing = await alerted.watch(account, ['PARTNER_FAILING', 'PARTNER_RECOVERED'], { quiet_s: 900 });
+  const down = await alerted.watch(account, ['PARTNER_DOWN', 'PARTNER_RECOVERED']);
+  // While the test holds the lock of the rounds, no round checks the conditions.
+  const client = await app.database.pool.connect();
+  try {
+    await client.query(`SELECT pg_advisory_lock(hashtext('alerts'))`);
+    await subscribed.booking();
+    subscribed.partner.answer((_request, index) => ({ status: index === 1 ? 400 : 200 }));
+    await subscribed.booking();
+    await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
+    await subscribed.booking();
+    await subscribed.partner.received(3);
+    await client.query(`SELECT pg_advisory_unlock(hashtext('alerts'))`);
+    await arrived(failing, 2);
+    expect(alerted.to(failing).map(({ headers }) => headers['subject'])).toEqual([
+      'A notification to the partner Brief Board failed',
+      'The partner Brief Board accepts notifications again',
+    ]);
+    expect(alerted.to(down)).toEqual([]);
+    await client.query(`SELECT pg_advisory_lock(hashtext('alerts'))`);
+    subscribed.partner.answer({ status: 500 });
+    await subscribed.booking();
+    await eventually(async () => expect(await subscribed.subscription()).toMatchObject({ health: 'DOWN' }));
+    subscribed.partner.answer({ status: 200 });
+    const [waiting] = await subscribed.queue('&retry=AUTO');
+    await subscribed.admin('POST', `error-queue/${waiting['id']}/resend`);
+    await eventually(async () => expect(await subscribed.subscription()).toMatchObject({ health: 'UP' }));
+  } finally {
+    await client.query(`SELECT pg_advisory_unlock_all()`);
+    client.release();
+  }
+  await arrived(down, 2);
+  expect(alerted.to(down).map(({ headers }) => headers['subject'])).toEqual([
+    'The partner Brief Board was down',
+    'The partner Brief Board accepts notifications again',
+  ]);
+  // The second failure is within `quiet_s`, so that neither the failure nor its recovery is reported.
+  expect(alerted.to(failing)).toHaveLength(2);
 });
 
 test("an alert reports an undelivered notification whose exam starts within 2 hours, without the candidate's name", async () => {

@@ -30,6 +30,7 @@ afterAll(async () => {
   jest.restoreAllMocks();
 });
 
+const webhookUrl = 'https://hooks.example/';
 const EMAIL = { kind: 'EMAIL', to: ['on-call@example.org'] };
 const codesOf = (answer: { body: any }) =>
   (answer.body.errors as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`).sort();
@@ -39,7 +40,7 @@ describe('the definition of an alert', () => {
     const created = await alerted.put('on-call', EMAIL);
     expect(created).toMatchObject({
       ...{ name: 'on-call', kind: 'EMAIL', to: ['on-call@example.org'], url: null, headers: [] },
-      ...{ account_codes: null, conditions: [...CONDITIONS], quiet_s: 900, disabled: false, waiting: 0 },
+      ...{ account_codes: [], conditions: [...CONDITIONS], quiet_s: 900, disabled: false, waiting: 0 },
       ...{ last_sent_datetime: null, last_error: null, last_error_datetime: null, next_attempt_at: null },
     });
     const account = await app.given.account();
@@ -84,6 +85,15 @@ describe('the definition of an alert', () => {
     expect([moved.status, codesOf(moved)]).toEqual([400, ['/headers auth_required']]);
     expect(await stored()).toEqual([before]);
     await alerted.call('DELETE', 'again');
+  });
+
+  it('reads empty lists as no value, and shows lists without a value as empty', async () => {
+    const none = { account_codes: [], conditions: [] };
+    const all = { account_codes: [], conditions: [...CONDITIONS] };
+    expect(await alerted.put('empty', { ...EMAIL, ...none, headers: [] })).toMatchObject({ ...EMAIL, ...all });
+    const hook = { kind: 'WEBHOOK', url: webhook.url, to: [] };
+    expect(await alerted.put('empty', { ...hook, ...none })).toMatchObject({ ...hook, ...all });
+    await alerted.call('DELETE', 'empty');
   });
 
   it('lists alerts page by page, and records each change of an alert in the audit log', async () => {
@@ -133,10 +143,11 @@ describe('the definition of an alert', () => {
   });
 
   it.each([
-    ['an EMAIL alert without recipients', { kind: 'EMAIL' }, ['/kind target_required']],
-    ['an EMAIL alert with no recipient', { kind: 'EMAIL', to: [] }, ['/to too_few']],
-    ['a WEBHOOK without an address', { kind: 'WEBHOOK' }, ['/kind target_required']],
-    ['an unknown kind', { kind: 'PAGER' }, ['/kind alert_kind_unknown']],
+    ['an EMAIL alert without recipients', { kind: 'EMAIL' }, ['/to required']],
+    ['an EMAIL alert with no recipient', { kind: 'EMAIL', to: [] }, ['/to required']],
+    ['a WEBHOOK without an address', { kind: 'WEBHOOK' }, ['/url required']],
+    ['an alert without a kind', { to: EMAIL.to }, ['/kind required']],
+    ['an unknown kind', { ...EMAIL, kind: 'PAGER', url: webhookUrl }, ['/kind alert_kind_unknown']],
     ['an unknown account', { ...EMAIL, account_codes: ['NOBODY'] }, ['/account_codes/0 account_not_found']],
     [
       'a private address and an unknown account',

@@ -62,7 +62,7 @@ describe('a partner in the console', () => {
     partner = await admin.visitor('', { ...admin.operator, ...invited });
     await partner.title('The board');
     expect(new URL(partner.page.url()).pathname).toBe(`/console/own/${subscribed.id}`);
-    await partner.page.getByText('Every recent attempt to notify you has failed.').waitFor();
+    await partner.page.getByText('The latest attempt to notify you has failed.').waitFor();
     expect(await partner.page.getByRole('navigation', { name: 'Areas' }).getByRole('link').allTextContents()).toEqual([
       'My subscriptions',
       'My notifications',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { DeliverySchedule } from '../../src/notifications/delivery/delivery-schedule';
+import { Logger } from '../../src/platform/observability/logger';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { dateTime } from '../support/given';
@@ -221,12 +222,17 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(entry.at)).toBeGreaterThan(Date.now() + 890 * DAY_S * 1000);
   });
 
-  it('the sandbox keeps its moved clock after a restart', async () => {
+  it('the sandbox keeps its moved clock after a restart, and the start finds the handler of each query', async () => {
+    await advance(DAY_S);
     const before = await timeOf(one);
+    const warn = jest.spyOn(Logger.prototype, 'warn');
     const three = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });
     try {
       expect(await timeOf(three)).toBeGreaterThanOrEqual(before);
+      const errors = warn.mock.calls.map(([fields]) => String((fields as { err?: unknown }).err));
+      expect(errors.filter((text) => text.includes('No handler found'))).toEqual([]);
     } finally {
+      warn.mockRestore();
       await three.close();
     }
   });

@@ -42,7 +42,7 @@ function wordsOf(word: string, subscription: Subscription): Pick<Health, 'fact' 
       };
     case 'FAILING':
       return {
-        fact: 'Every recent attempt to notify you has failed.',
+        fact: 'The latest attempt to notify you has failed.',
         step: 'Read the answers of your endpoint in the failed notifications, and send the notifications again when it is mended.',
       };
     default:

@@ -8,8 +8,8 @@ interface Condition {
 }
 
 /**
- * Returns the condition of a partner in one word. A partner whose attempts all fail is not healthy, even if it is not
- * DOWN.
+ * Returns the condition of a partner in one word. A partner whose latest attempt failed is not healthy, even if it is
+ * not DOWN.
  */
 export function conditionOf({ state, health, failing_since: failing }: Condition): readonly [word: string, tone: Tone] {
   if (state !== 'ACTIVE') return [state, 'warn'];

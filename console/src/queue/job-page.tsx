@@ -58,12 +58,14 @@ const COLUMNS: readonly Column<Item>[] = [
     id: 'partner',
     header: 'Partner',
     cell: (item) =>
-      item.partner_url == null ? (
+      item.subscription_name == null && item.partner_url == null ? (
         item.subscription_id
       ) : (
-        <PartnerLink id={item.subscription_id}>{partnerName({ ...item, partner_url: item.partner_url })}</PartnerLink>
+        <PartnerLink id={item.subscription_id}>
+          {partnerName({ ...item, partner_url: item.partner_url ?? null })}
+        </PartnerLink>
       ),
-    text: ({ subscription_name: name, partner_url: url }) => name ?? url,
+    text: ({ subscription_name: name, partner_url: url, subscription_id: id }) => name ?? url ?? id,
   },
   { id: 'candidate', header: 'Candidate', text: ({ candidate_id: candidate }) => candidate },
   { id: 'exam', header: 'Exam', as: 'time', text: ({ booking_on: at }) => at },

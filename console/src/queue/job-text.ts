@@ -26,7 +26,8 @@ export function conditionsOf({ filter }: Job): QueueFilter {
 /** Describes in words which rows a job concerns: its partner or account, and the further conditions of its filter. */
 export function scopeText(job: Job): string {
   const { kind, account_code: account, subscription_name, partner_url } = job;
-  const whose = partner_url == null ? account : partnerName({ subscription_name, partner_url });
+  const isNamed = subscription_name != null || partner_url != null;
+  const whose = isNamed ? partnerName({ subscription_name, partner_url: partner_url ?? null }) : account;
   const conditions = filterTexts(conditionsOf(job)).map(([name, value]) => `${name}: ${value}`);
   return [whose ?? (kind === 'ERASE' ? null : 'All partners'), ...conditions].filter(Boolean).join(' · ');
 }

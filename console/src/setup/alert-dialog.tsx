@@ -52,7 +52,7 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
     initial: {
       ...(kind === 'EMAIL' ? { to: alert?.to ?? [] } : { url: alert?.url ?? '', headers: '' }),
       conditions: alert?.conditions ?? CONDITION_OPTIONS.map(([condition]) => condition),
-      account_codes: alert?.account_codes?.join('\n') ?? '',
+      account_codes: alert?.account_codes.join('\n') ?? '',
       quiet_s: String(alert?.quiet_s ?? 900),
       disabled: alert?.disabled ?? false,
     },

@@ -39,7 +39,7 @@ export function AlertsPage() {
         id: 'accounts',
         header: 'Accounts',
         hidden: true,
-        text: ({ account_codes: codes }) => codes?.join(', ') ?? 'All accounts',
+        text: ({ account_codes: codes }) => codes.join(', ') || 'All accounts',
       },
       { id: 'sent', header: 'Last sent', as: 'time', text: ({ last_sent_datetime: at }) => at },
       {

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import { FAILING_SINCE, firstFailure, newestSuccess } from '../subscriptions/partner-standing.js';
 import {
   FindDeliveryStall,
   SurveyExamsSoon,
@@ -10,44 +11,48 @@ import {
 } from '../conditions.queries.js';
 import { DeliveryInvariant } from './delivery-invariant.js';
 
-/** The number of newest attempts of the last day that show whether a partner fails. */
+/** The number of newest failed requests among which the last failure of a partner is found. */
 const RECENT = 20;
 
 /**
- * Attempts before the partner's health changed to UP do not count, because a sample that the partner accepted makes it
- * UP without an attempt. A failed request that was repeated within its attempt (RENEWED) does not count either: an
- * expired access token, or a kept connection that the partner had closed, is not a failure of the partner.
+ * The last failure of a partner that accepts notifications. A failed request that was repeated within its attempt
+ * (RENEWED) does not count: an expired access token, or a kept connection that the partner had closed, is not a failure
+ * of the partner. Failures before the partner became UP do not count either.
  */
+const LAST_FAILURE = `SELECT max(bad.at) AS at FROM (
+       SELECT a.at, a.trigger, a.notification_position FROM notification_attempts a
+       WHERE a.subscription_id = s.id AND a.failure IS NOT NULL ORDER BY a.at DESC LIMIT ${RECENT}) bad
+     WHERE bad.at > coalesce(s.health_changed_at, '-infinity') AND (
+       SELECT r.trigger FROM notification_attempts r
+       WHERE r.notification_position = bad.notification_position
+         AND (r.at > bad.at OR r.at = bad.at AND r.trigger = 'RENEWED' AND bad.trigger <> 'RENEWED')
+       ORDER BY r.at, r.trigger = 'RENEWED' LIMIT 1) IS DISTINCT FROM 'RENEWED'`;
+/** SQL: the first of the consecutive failures that end with a failed attempt, after a time; null without this attempt. */
+const beginning = (failure: string, after: string) =>
+  `CASE WHEN ${failure} IS NOT NULL THEN ${firstFailure(`greatest(${newestSuccess(`a.at < ${failure}`)}, ${after})`)} END`;
+
 const SIGNS = prepared(
   'partners-signs',
   `SELECT s.id AS subscription_id, s.account_code, s.name AS subscription_name, s.partner_url,
      s.certificate_not_after, s.client_cert_pem,
      CASE WHEN s.state = 'ACTIVE' AND s.health = 'DOWN' THEN coalesce(s.health_changed_at, statement_timestamp()) END
        AS down_since,
-     CASE WHEN s.state = 'ACTIVE' AND seen.last_bad > coalesce(seen.last_ok, '-infinity') THEN seen.failing_since END
-       AS failing_since,
-     CASE WHEN s.state = 'ACTIVE' AND s.health = 'UP' AND coalesce(seen.last_ok > seen.last_bad, seen.last_bad IS NULL)
-       THEN coalesce(seen.recovered_at, s.health_changed_at) END AS recovered_at
+     CASE WHEN s.state = 'ACTIVE' THEN recent.failing_since END AS failing_since,
+     ended.failed_since, ended.recovered_at, ended.was_down_since, ended.was_down_until
    FROM subscriptions s
-   CROSS JOIN LATERAL (
-     SELECT ends.last_ok, ends.last_bad,
-       (SELECT min(r.at) FROM unnest(ends.bad) AS r (at) WHERE r.at > coalesce(ends.last_ok, '-infinity')) AS failing_since,
-       (SELECT min(r.at) FROM unnest(ends.ok) AS r (at) WHERE r.at > ends.last_bad) AS recovered_at
-     FROM (
-       SELECT max(recent.at) FILTER (WHERE recent.failure IS NULL) AS last_ok,
-         max(recent.at) FILTER (WHERE recent.failure IS NOT NULL) AS last_bad,
-         array_agg(recent.at) FILTER (WHERE recent.failure IS NULL) AS ok,
-         array_agg(recent.at) FILTER (WHERE recent.failure IS NOT NULL) AS bad
-       FROM (
-         SELECT at, failure, lead(trigger) OVER (
-           PARTITION BY notification_position ORDER BY at, trigger = 'RENEWED') AS next_trigger
-         FROM (
-           SELECT a.at, a.failure, a.trigger, a.notification_position FROM notification_attempts a
-           WHERE a.subscription_id = s.id
-             AND a.at >= greatest(statement_timestamp() - interval '24 hours',
-               CASE WHEN s.health = 'UP' THEN s.health_changed_at END)
-           ORDER BY a.at DESC LIMIT ${RECENT}) newest) recent
-       WHERE recent.failure IS NULL OR recent.next_trigger IS DISTINCT FROM 'RENEWED') ends) seen
+   ${FAILING_SINCE}
+   LEFT JOIN LATERAL (
+     SELECT s.health_changed_at AS was_down_until, coalesce(down.since, s.health_changed_at) AS was_down_since,
+       CASE WHEN recent.failing_since IS NULL THEN coalesce(
+         (SELECT min(a.at) FROM notification_attempts a
+          WHERE a.subscription_id = s.id AND a.failure IS NULL AND a.at > failure.at), s.health_changed_at) END AS recovered_at,
+       CASE WHEN recent.failing_since IS NULL
+         THEN coalesce(${beginning('failure.at', 's.health_changed_at')}, down.since, s.health_changed_at) END AS failed_since
+     FROM (${LAST_FAILURE}) failure, (
+       SELECT ${beginning('last.at', 'NULL')} AS since FROM (
+         SELECT max(a.at) AS at FROM notification_attempts a
+         WHERE a.subscription_id = s.id AND a.failure IS NOT NULL AND a.at < s.health_changed_at) last) down
+   ) ended ON s.state = 'ACTIVE' AND s.health = 'UP'
    WHERE s.state <> 'UNVERIFIED' AND s.deleted_datetime IS NULL`,
   acrossAccounts.workers,
 );

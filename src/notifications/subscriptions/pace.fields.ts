@@ -11,3 +11,6 @@ export const PACE =
 
 /** The description of a partner's address in HTTP responses. */
 export const NO_ADDRESS_SHOWN = 'The value is null for a partner that polls and has no address.';
+
+export const FAILING_SINCE_TEXT =
+  'Time of the first failed attempt after the last success. The value is null when no attempt failed since then.';

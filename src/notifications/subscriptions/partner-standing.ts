@@ -2,21 +2,34 @@ import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { Subscription } from './subscription.entity.js';
 
-/** The number of newest attempts that are checked to decide whether all attempts to a partner fail. */
-const RECENT = 20;
 export const HOURS = 24;
 
-/** SQL: the time since which all attempts to the partner of a subscription `s` have failed. */
+/** SQL: the time of the newest attempt to the partner of a subscription `s` that meets a condition on attempts `a`. */
+const newest = (condition: string) =>
+  `(SELECT max(a.at) FROM notification_attempts a WHERE a.subscription_id = s.id AND ${condition})`;
+
+/**
+ * SQL: the first failed attempt after the newest success before a time, for a subscription `s`. A failed request that
+ * was repeated with success within its attempt (RENEWED) is older than this success. Each part of the expression reads
+ * one row of an index.
+ */
+export const firstFailure = (success: string) => `(SELECT min(a.at) FROM notification_attempts a
+    WHERE a.subscription_id = s.id AND a.failure IS NOT NULL AND a.at > coalesce(${success}, '-infinity'))`;
+export const newestSuccess = (condition = 'true') => newest(`a.failure IS NULL AND ${condition}`);
+
+/**
+ * SQL: the columns `recent.last_ok`, the time of the last success of the partner of a subscription `s`, and
+ * `recent.failing_since`, the time of the first failed attempt after it. A partner becomes UP without an attempt when
+ * it accepts a sample, so the time at which it became UP counts as a success. A partner that is DOWN always fails.
+ */
 export const FAILING_SINCE = `CROSS JOIN LATERAL (
-    SELECT CASE WHEN count(*) > 0 AND count(*) = count(failure) THEN min(at) END AS failing_since
+    SELECT ok.last_ok, coalesce(${firstFailure('ok.last_ok')}, CASE WHEN s.health = 'DOWN' THEN s.health_changed_at END) AS failing_since
     FROM (
-      SELECT a.at, a.failure FROM notification_attempts a
-      WHERE a.subscription_id = s.id AND a.at >= statement_timestamp() - interval '${HOURS} hours'
-      ORDER BY a.at DESC LIMIT ${RECENT}) attempt) recent`;
+      SELECT greatest(${newestSuccess()}, CASE WHEN s.health = 'UP' THEN s.health_changed_at END) AS last_ok OFFSET 0) ok) recent`;
 
 const FIND = prepared(
   'partner-failing-since',
-  `SELECT s.id, recent.failing_since FROM unnest($1::uuid[]) AS s (id) ${FAILING_SINCE}`,
+  `SELECT s.id, recent.failing_since FROM subscriptions s ${FAILING_SINCE} WHERE s.id = ANY ($1::uuid[])`,
   acrossAccounts.keyInHand,
 );
 
@@ -26,8 +39,8 @@ export class PartnerStanding {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns, by subscription id, the time since which every attempt has failed; null after a success or without
-   * attempts.
+   * Returns, by subscription id, the time of the first failed attempt after the last success; null if no attempt failed
+   * since then.
    */
   async failingSince(ids: readonly string[]): Promise<ReadonlyMap<string, Date | null>> {
     if (ids.length === 0) return new Map();

@@ -5,7 +5,7 @@ import { idInPath } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
-import { NO_ADDRESS_SHOWN, PACE, paceRule, PAUSED_UNTIL } from './pace.fields.js';
+import { FAILING_SINCE_TEXT, NO_ADDRESS_SHOWN, PACE, paceRule, PAUSED_UNTIL } from './pace.fields.js';
 import { authRule, shownAuthRule } from './partner-auth.rules.js';
 import { AUTO_RETRY_CAUSES, partnerUrl, pem } from './subscription.rules.js';
 import {
@@ -170,7 +170,7 @@ export class SubscriptionModel {
   @Field(dateTime(), { description: 'Time of the next probe of a partner that is DOWN.' })
   next_probe_at: string | null;
 
-  @Field(dateTime(), { description: 'Time since which every attempt of the last 24 hours has failed.' })
+  @Field(dateTime(), { description: FAILING_SINCE_TEXT })
   failing_since: string | null;
 
   @Field(dateTime(), { description: PAUSED_UNTIL })

@@ -12,6 +12,8 @@ export type Dto<T extends object = object> = new () => T;
 interface Agreement<Body = never> {
   readonly code: string;
   readonly detail: string;
+  /** The member that the fault names, if it is not the member that declares the rule. */
+  readonly member?: string;
   /**
    * Returns whether the rule is fulfilled. It is called only if the member is present. The other members of the body
    * may still have any type.

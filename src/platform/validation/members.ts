@@ -134,7 +134,8 @@ function checkMember(field: DeclaredField, value: Record<string, unknown>, path:
     for (const found of rule.faults(member))
       faults.add({ ...found, pointer: `${path}/${escapePointer(name)}${found.pointer}` });
   for (const agreement of agreements)
-    if (!agreement.holds(value)) faults.add(fault(agreement.code, agreement.detail, `${path}/${escapePointer(name)}`));
+    if (!agreement.holds(value))
+      faults.add(fault(agreement.code, agreement.detail, `${path}/${escapePointer(agreement.member ?? name)}`));
 }
 
 /** Adds the faults of the declared members at every nesting level, without copying the members. */
