@@ -18,6 +18,8 @@ export interface LoadOptions {
   readonly timeoutMs?: number;
   /** The number of bookings that are made at the same time; 4 by default. */
   readonly workers?: number;
+  /** The maximum number of times that a booking is moved; 1 by default. */
+  readonly mostMoves?: number;
   /** Whether records are changed as well; the subscription must list their changes. */
   readonly changesRecords?: boolean;
 }
@@ -73,12 +75,13 @@ export class BookingLoad {
     const path = `/accounts/${account}/candidates/${candidate}/tests/${TEST_CODE}/bookings`;
     const { booking_code: code } = (await this.call('POST', path, booking)) as { booking_code: string };
     this.acknowledged.set(code, 1);
-    if (randomInt(2) === 0) {
+    const moves = randomInt((this.options.mostMoves ?? 1) + 1);
+    for (let move = 1; move <= moves; move++) {
       await this.call('PUT', `/accounts/${account}/bookings/${code}`, {
         ...booking,
-        booking_on: dateTime(Date.now() + 8 * DAY_MS),
+        booking_on: dateTime(Date.now() + (7 + move) * DAY_MS),
       });
-      this.acknowledged.set(code, 2);
+      this.acknowledged.set(code, 1 + move);
     }
     if (randomInt(3) === 0) {
       await this.call('DELETE', `/accounts/${account}/bookings/${code}`);

@@ -31,6 +31,7 @@ import { Ledger } from './chaos-ledger.js';
 import { PollingPartner } from './polling-partner.js';
 
 const WORKERS = 24;
+const MOST_MOVES = 10;
 const POLLS = 2;
 const FEWEST_PER_SECOND = 200;
 const REPORTED = 100;
@@ -62,7 +63,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   ledger.listenTo(partner);
   const partnerToken = await preparePartner(database.url, id);
   const polling = new PollingPartner({ baseUrl, token: partnerToken, ledger, calls: POLLS });
-  const load = new BookingLoad({ baseUrl, account, token, workers: WORKERS });
+  const load = new BookingLoad({ baseUrl, account, token, workers: WORKERS, mostMoves: MOST_MOVES });
   const change = (delivery: string) =>
     callJson(baseUrl(), token, 'PATCH', `/admin/subscriptions/${id}`, { delivery }) as Promise<unknown>;
   /** Returns the number of notifications that the partner has received in this mode. */

@@ -4,8 +4,8 @@ import type { Ledger } from './chaos-ledger.js';
 
 /** The time, in milliseconds, after which a poll that a process could not answer is sent again. */
 const AGAIN_MS = 100;
-const MOST = 10;
-const MOST_PROCESSING_MS = 15;
+const MOST = 50;
+const MOST_PROCESSING_MS = 80;
 /** A poll waits up to 30 s for a notification. */
 const PATIENCE_MS = 60_000;
 
