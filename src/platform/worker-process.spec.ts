@@ -9,6 +9,7 @@ process.on('message', ({ work }) => {
   if (work === 'exit') process.exit(1);
   if (work === 'kill') process.kill(process.pid, 'SIGKILL');
   if (work === 'disconnect') return process.disconnect();
+  if (work === 'pid') return process.send({ result: String(process.pid) });
   process.send(work === 'fail' ? { error: 'of the job' } : { result: work });
 });`;
 
@@ -39,6 +40,17 @@ describe('a worker process', () => {
       expect(await worker.run({ work: 'after the end' })).toBe('after the end');
     },
   );
+
+  it('a worker process that is killed between two jobs fails one job at most', async () => {
+    for (let time = 0; time < 20; time++) {
+      const pid = await worker.run({ work: 'pid' });
+      process.kill(Number(pid), 'SIGKILL');
+      // The kernel closes the channel before the end of the process is reported.
+      if (time % 2 === 0) await new Promise((resolve) => setTimeout(resolve, time / 4));
+      await worker.run({ work: 'perhaps lost' }).catch(() => undefined);
+      expect(await worker.run({ work: 'next' })).toBe('next');
+    }
+  });
 
   it('a program that does not exist fails each of its jobs', async () => {
     const missing = new WorkerProcess<{ work: string }, string>(join(folder, 'missing.cjs'), []);

@@ -30,7 +30,7 @@ export class WorkerProcess<Job extends object, Result> {
     child.ref();
     child.channel?.ref();
     try {
-      return await answerOf<Result>(child, job);
+      return await answerOf<Result>(child, job, () => this.forget(child));
     } finally {
       // An idle child does not keep this process running.
       child.unref();
@@ -56,12 +56,15 @@ export class WorkerProcess<Job extends object, Result> {
       env: {},
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    // The first `error`, `disconnect` or `exit` event shows that the process is dying. It then gets no more jobs.
-    for (const sign of ['error', 'disconnect', 'exit'])
-      child.on(sign, () => {
-        if (this.child === child) this.child = null;
-      });
+    // The first of these events shows that the process is dying.
+    for (const sign of ['error', 'disconnect', 'exit']) child.on(sign, () => this.forget(child));
     return child;
+  }
+
+  /** Gives no more jobs to a process that is dying. */
+  private forget(child: ChildProcess): void {
+    if (this.child === child) this.child = null;
+    child.kill('SIGKILL');
   }
 }
 
@@ -70,7 +73,7 @@ interface Answer<Result> {
   readonly error?: string;
 }
 
-function answerOf<Result>(child: ChildProcess, job: object): Promise<Result> {
+function answerOf<Result>(child: ChildProcess, job: object, onDeath: () => void): Promise<Result> {
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void): void => {
       child.off('message', onMessage).off('error', onError).off('exit', onExit);
@@ -80,8 +83,11 @@ function answerOf<Result>(child: ChildProcess, job: object): Promise<Result> {
       const { result, error } = answer as Answer<Result>;
       settle(() => (error === undefined ? resolve(result) : reject(new Error(error))));
     };
-    const onError = (error: Error): void => settle(() => reject(error));
-    const onExit = (): void => settle(() => reject(new Error('The process has ended.')));
+    const onError = (error: Error): void => {
+      onDeath();
+      settle(() => reject(error));
+    };
+    const onExit = (): void => onError(new Error('The process has ended.'));
     child.on('message', onMessage).on('error', onError).on('exit', onExit);
     child.send(job, (error) => {
       if (error) onError(error);
