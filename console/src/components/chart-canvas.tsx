@@ -4,7 +4,7 @@ import UPlot from 'uplot';
 
 interface Series {
   label: string;
-  /** The name of a colour in base.css: `good`, `bad`, `accent` or `warn`. */
+  /** The name of a colour in site/look/tokens.css: `good`, `bad`, `accent` or `warn`. */
   tone: string;
   values: readonly (number | null)[];
   kind?: 'bars' | 'line';

@@ -13,7 +13,7 @@ export function Copyable({ text, shown = text }: { text: string; shown?: string 
 
 export function CopyButton({ text, label }: { text: string | (() => string); label: string }) {
   return (
-    <Button kind="quiet" small onPress={() => void copy(typeof text === 'string' ? text : text())}>
+    <Button small onPress={() => void copy(typeof text === 'string' ? text : text())}>
       {label}
     </Button>
   );

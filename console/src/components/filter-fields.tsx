@@ -71,7 +71,6 @@ export function Presets({ choose }: { choose: (from: string) => void }) {
         <Button
           key={label}
           small
-          kind="quiet"
           aria-label={`Last ${label}`}
           onPress={() => choose(`${new Date(serviceNow() - days * DAY_MS).toISOString().slice(0, 16)}:00Z`)}
         >

@@ -49,9 +49,7 @@ export function Filters({ of }: { of: readonly Filter[] }) {
         />
       ))}
       {isUsed && (
-        <Button kind="quiet" onPress={() => set(Object.fromEntries(of.map(({ name }) => [name, undefined])))}>
-          Clear
-        </Button>
+        <Button onPress={() => set(Object.fromEntries(of.map(({ name }) => [name, undefined])))}>Clear</Button>
       )}
     </search>
   );
