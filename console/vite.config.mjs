@@ -58,10 +58,8 @@ function isFirst(id) {
  * Returns whether a module is shared code: anything except the pages, and except large parts that only some pages need.
  */
 function isShared(id) {
-  const isLarge = /react-aria|react-stately|@internationalized|uplot|-table\/|table-core|virtual:/.test(id);
-  return (
-    !isLarge && !/-page\.tsx|dialog|(components\/(list|table|form|csv|chart-canvas)|\/columns)[^/]*\.tsx?$/.test(id)
-  );
+  const isLarge = /react-aria|react-stately|@internationalized|-table\/|table-core|virtual:/.test(id);
+  return !isLarge && !/-page\.tsx|dialog|(components\/(list|table|form|csv|chart)|\/columns)[^/]*\.tsx?$/.test(id);
 }
 
 /** Provides the rules for request bodies from the OpenAPI document. */

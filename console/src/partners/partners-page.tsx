@@ -107,11 +107,10 @@ function Condition({ partner }: { partner: Partner }) {
 }
 
 function Attempts({ partner: { delivered, failed } }: { partner: Partner }) {
-  const all = delivered.map((count, hour) => count + failed[hour]);
   const words = `${total(delivered).toLocaleString('en')} delivered, ${total(failed).toLocaleString('en')} failed`;
   return (
     <span>
-      <Sparkline values={all} label={`Attempts by hour: ${words}`} />
+      <Sparkline delivered={delivered} failed={failed} label={`Attempts by hour: ${words}`} />
       <small>{words}</small>
     </span>
   );
