@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Partner>[] = [
     cell: (partner) => (
       <>
         <Link to="/partners/$id" params={{ id: partner.subscription_id }}>
-          {partnerTitle(partner)}
+          <bdi>{partnerTitle(partner)}</bdi>
         </Link>
         {partner.subscription_name && <small>{partner.partner_url}</small>}
       </>
@@ -86,7 +86,7 @@ const COLUMNS: readonly Column<Partner>[] = [
     id: 'id',
     header: 'Id',
     hidden: true,
-    as: 'code',
+    as: 'id',
     text: ({ subscription_id: id }) => id,
   },
 ];

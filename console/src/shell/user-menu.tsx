@@ -12,7 +12,7 @@ export function UserMenu({ session }: { session: Session }) {
   return (
     <div className="user">
       <p className="who">
-        {session.username}
+        <bdi>{session.username}</bdi>
         <small>{rightsText(session)}</small>
       </p>
       <Select
