@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
 import optimizeLocales from '@react-aria/optimize-locales-plugin';
 import { defineConfig } from 'vite';
+import { writeLook } from '../site/look.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -20,6 +21,7 @@ export default defineConfig({
     { ...optimizeLocales.vite({ locales: ['en-US'] }), enforce: 'pre' },
     programAnnounced(),
     compressed(),
+    lookWritten(),
   ],
   build: {
     outDir: join(here, '../dist/console'),
@@ -56,10 +58,8 @@ function isFirst(id) {
  * Returns whether a module is shared code: anything except the pages, and except large parts that only some pages need.
  */
 function isShared(id) {
-  const isLarge = /react-aria|react-stately|@internationalized|uplot|-table\/|table-core|virtual:/.test(id);
-  return (
-    !isLarge && !/-page\.tsx|dialog|(components\/(list|table|form|csv|chart-canvas)|\/columns)[^/]*\.tsx?$/.test(id)
-  );
+  const isLarge = /react-aria|react-stately|@internationalized|-table\/|table-core|virtual:/.test(id);
+  return !isLarge && !/-page\.tsx|dialog|(components\/(list|table|form|csv|chart)|\/columns)[^/]*\.tsx?$/.test(id);
 }
 
 /** Provides the rules for request bodies from the OpenAPI document. */
@@ -76,7 +76,7 @@ function fieldRules() {
   };
 }
 
-/** Makes the page preload the program, which its first script imports. */
+/** Makes the page preload the program, which its first script imports, and the font of the Latin alphabet. */
 function programAnnounced() {
   return {
     name: 'program-announced',
@@ -86,15 +86,18 @@ function programAnnounced() {
         const program = Object.values(bundle).find(
           ({ facadeModuleId }) => facadeModuleId === join(here, 'src/app.tsx'),
         );
+        const font = Object.keys(bundle).find((name) => /geist-latin-wght-normal[^/]*\.woff2$/.test(name));
         const scripts = [program.fileName, ...program.imports];
         const styles = scripts.flatMap((name) => [...bundle[name].viteMetadata.importedCss]);
-        return [...scripts, ...styles]
+        const links = [...scripts, ...styles]
           .filter((name) => !html.includes(name))
-          .map((name) => ({
-            tag: 'link',
-            attrs: { rel: name.endsWith('.js') ? 'modulepreload' : 'stylesheet', crossorigin: true, href: `./${name}` },
-            injectTo: 'head',
-          }));
+          .map((name) => ({ rel: name.endsWith('.js') ? 'modulepreload' : 'stylesheet', href: `./${name}` }));
+        // The font is loaded with the program, so that no text moves when the font arrives.
+        return [...links, { rel: 'preload', as: 'font', type: 'font/woff2', href: `./${font}` }].map((attrs) => ({
+          tag: 'link',
+          attrs: { ...attrs, crossorigin: true },
+          injectTo: 'head',
+        }));
       },
     },
   };
@@ -111,4 +114,9 @@ function compressed() {
         writeFileSync(join(dir, `${name}.br`), brotliCompressSync(readFileSync(join(dir, name)), { params }));
     },
   };
+}
+
+/** Also writes the style sheets and the fonts of the HTML pages that the service renders itself. */
+function lookWritten() {
+  return { name: 'look-written', writeBundle: ({ dir }) => writeLook(join(dir, 'look')) };
 }

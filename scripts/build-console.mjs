@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const built = join(root, 'dist/console/index.html');
-const sources = ['console', 'docs/openapi.json', 'package-lock.json', 'scripts/build-console.mjs'];
+const sources = [
+  ...['console', 'site/look', 'site/look.mjs'],
+  ...['docs/openapi.json', 'package-lock.json', 'scripts/build-console.mjs'],
+];
 
 export async function buildConsole() {
   const since = statSync(built, { throwIfNoEntry: false })?.mtimeMs ?? 0;

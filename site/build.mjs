@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { writeLook } from './look.mjs';
 import { renderer } from './markdown.mjs';
 import { OUTLINE } from './outline.mjs';
 import { pageOf } from './page.mjs';
@@ -88,6 +89,7 @@ export async function buildGuide(folder) {
     ),
   );
   cpSync(join(root, 'site/guide.css'), join(folder, 'guide.css'));
+  writeLook(join(folder, 'look'));
   await build({
     entryPoints: [join(root, 'site/search.js')],
     outfile: join(folder, 'search.js'),

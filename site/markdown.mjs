@@ -26,7 +26,8 @@ export function pictureOf(diagram) {
  */
 export function renderer(root, pages) {
   const markdown = new MarkdownIt({ html: false, typographer: false });
-  const { fence } = markdown.renderer.rules;
+  const { fence: plainFence } = markdown.renderer.rules;
+  const fence = (...rest) => plainFence(...rest).replace('<pre>', '<pre tabindex="0">');
 
   markdown.renderer.rules.fence = (tokens, index, options, env, self) => {
     if (tokens[index].info.trim() !== 'mermaid') return fence(tokens, index, options, env, self);

@@ -24,13 +24,16 @@ export function pageOf({ title, page, html, sections, version }) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} · Candidate eligibility service</title>
 <link rel="alternate" type="text/markdown" href="${page.split('/').at(-1).replace(/html$/, 'md')}">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="${up}look/mark.svg">
+<link rel="stylesheet" href="${up}look/look.css">
 <link rel="stylesheet" href="${up}guide.css">
 <script type="module" src="${up}search.js"></script>
 </head>
 <body>
 <a class="skip" href="#content">To the content</a>
 <header>
-<a class="home" href="${up}index.html">Candidate eligibility service</a>
+<a class="brand" href="${up}index.html">Admit <small>Candidate eligibility service</small></a>
 <form role="search"><input type="search" id="search" aria-label="Search the guide" placeholder="Search" autocomplete="off" role="combobox" aria-expanded="false" aria-controls="found">
 <ol id="found" role="listbox" aria-label="Found" hidden></ol></form>
 </header>

@@ -1,3 +1,5 @@
+import '@fontsource-variable/geist/wght.css';
+import '@fontsource-variable/geist-mono/wght.css';
 import './style/base.css';
 import './style/shell.css';
 import './style/page.css';

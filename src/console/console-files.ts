@@ -1,11 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { extname, join } from 'node:path';
+import { builtFolder } from '../platform/built-folder.js';
 import { notFound } from '../platform/errors.js';
 
 const TYPES: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 };
 
 interface ConsoleFile {
@@ -23,9 +25,10 @@ export class ConsoleFiles {
   private readonly html: string | null;
 
   constructor() {
-    const folder = builtConsole();
-    this.html = folder === null ? null : readFileSync(join(folder, 'index.html'), 'utf8');
-    if (folder === null) return;
+    const folder = builtFolder('console');
+    const page = folder && join(folder, 'index.html');
+    this.html = page !== null && existsSync(page) ? readFileSync(page, 'utf8') : null;
+    if (folder === null || this.html === null) return;
     const assets = join(folder, 'assets');
     for (const name of readdirSync(assets)) {
       const type = TYPES[extname(name)];
@@ -52,15 +55,4 @@ export class ConsoleFiles {
   find(name: string): ConsoleFile | undefined {
     return this.files.get(name);
   }
-}
-
-/**
- * Finds the built console: returns the folder dist/console in this folder or in a parent folder; null if there is none.
- */
-function builtConsole(): string | null {
-  for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    const built = join(folder, 'dist/console');
-    if (existsSync(join(built, 'index.html'))) return built;
-  }
-  return null;
 }

@@ -6,6 +6,7 @@ import type { Request, Response } from 'express';
 import { HttpConfig } from '../platform/http/http.config.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
+import { FONT_CACHE } from '../platform/http/look.controller.js';
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -15,6 +16,7 @@ const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
+  '.woff2': 'font/woff2',
 };
 const TEXT = 'text/plain; charset=utf-8';
 /**
@@ -79,6 +81,7 @@ export class GuideController {
     const prefersMarkdown = isPage && request.accepts(['text/html', 'text/markdown']) === 'text/markdown';
     const file = this.files.get(prefersMarkdown ? name.replace(/html$/, 'md') : name);
     response.setHeader('Content-Type', file.type);
+    if (file.type === TYPES['.woff2']) response.setHeader('Cache-Control', FONT_CACHE);
     if (file.type === TYPES['.svg']) response.setHeader('Content-Security-Policy', PICTURE);
     response.send(file.content);
   }

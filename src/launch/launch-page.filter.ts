@@ -1,6 +1,7 @@
 import { Catch } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { DomainError } from '../platform/errors.js';
+import { htmlPage } from '../platform/http/page.js';
 import { ProblemFilter, statusOf } from '../platform/http/problem.filter.js';
 import { launchGone, launchNotAvailable } from './launch.errors.js';
 
@@ -40,20 +41,8 @@ export class LaunchPageFilter extends ProblemFilter {
     if (request.accepts(['application/problem+json', 'application/json', 'text/html']) !== 'text/html')
       return super.send(error, request, response);
     const [title, advice] = adviceOf(error);
-    response.status(statusOf(error.problem.kind)).set(error.headers).type('html').send(page(title, advice));
+    const body = `<h1>${title}</h1>\n<p>${advice}</p>`;
+    const page = htmlPage({ title, body, base: this.config.baseUrl });
+    response.status(statusOf(error.problem.kind)).set(error.headers).type('html').send(page);
   }
-}
-
-function page(title: string, advice: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${title}</title><meta name="viewport" content="width=device-width"></head>
-<body>
-<main>
-<h1>${title}</h1>
-<p>${advice}</p>
-</main>
-</body>
-</html>
-`;
 }

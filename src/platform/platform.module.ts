@@ -24,6 +24,7 @@ import { AddressLimit } from './overload/address-limit.js';
 import { RequestMetrics } from './http/request-metrics.js';
 import { RateLimit } from './overload/rate-limit.js';
 import { RequestForm } from './http/request-form.js';
+import { LookController } from './http/look.controller.js';
 import { RootController } from './http/root.controller.js';
 import { Metrics } from './observability/metrics.js';
 import { Readiness } from './observability/readiness.js';
@@ -59,7 +60,7 @@ const ground = [
 @Global()
 @Module({
   imports: [CqrsModule, DiscoveryModule],
-  controllers: [RootController, HealthController, ProblemsController, AuditController],
+  controllers: [RootController, LookController, HealthController, ProblemsController, AuditController],
   providers: [
     ...ground,
     AuditSeals,

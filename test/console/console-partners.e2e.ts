@@ -45,7 +45,7 @@ describe('partners in the console', () => {
     await driver.page.getByText('Failed: Refused 1').waitFor();
     await driver.page.getByText(/day.* left/).waitFor();
     await driver.page.getByText('None; requests are signed').waitFor();
-    await driver.page.locator('.chart canvas').first().waitFor();
+    await driver.page.locator('.chart-drawing').first().waitFor();
     // The table below the chart shows the chart's data by the hour. It is rendered when it is opened.
     const hours = driver.page.locator('.chart-table tbody tr');
     expect(await hours.count()).toBe(0);

@@ -86,7 +86,7 @@ describe('the requests of a page', () => {
     await open('/partners');
     await link(subscribed.partner.url).waitFor();
     const partner = `GET /admin/subscriptions/${subscribed.id}`;
-    expect(await askedFor(() => link(subscribed.partner.url).click(), '.chart canvas')).toEqual([
+    expect(await askedFor(() => link(subscribed.partner.url).click(), '.chart-drawing')).toEqual([
       partner,
       `${partner}/statistics`,
     ]);

@@ -53,6 +53,7 @@ describe('times in the console', () => {
 
   it('the fields for a period name the time zone, and one click on a period fills both fields', async () => {
     await driver.goTo('/notifications');
+    await driver.button('Filter').click();
     await driver.page.getByLabel('Created before (New York time)').waitFor();
     await driver.button('Last 7 days').click();
     await driver.page.waitForURL(/from=/);

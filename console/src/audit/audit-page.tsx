@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<Row>[] = [
     header: 'Subject',
     cell: ({ subject }) => (
       <Link to="/audit" search={{ subject }}>
-        {subject}
+        <bdi>{subject}</bdi>
       </Link>
     ),
     text: ({ subject }) => subject,
@@ -56,9 +56,13 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ actor, application }) => (
       <>
         <Link to="/audit" search={{ actor }}>
-          {actor}
+          <bdi>{actor}</bdi>
         </Link>
-        {application && <small>{application}</small>}
+        {application && (
+          <small>
+            <bdi>{application}</bdi>
+          </small>
+        )}
       </>
     ),
     text: ({ actor }) => actor,
@@ -78,7 +82,7 @@ const COLUMNS: readonly Column<Row>[] = [
     id: 'request',
     header: 'Request id',
     hidden: true,
-    as: 'code',
+    as: 'id',
     text: ({ request_id: id }) => id,
   },
   { id: 'address', header: 'Address', hidden: true, text: ({ address }) => address },

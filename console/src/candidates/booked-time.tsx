@@ -13,7 +13,11 @@ export function BookedTime({ record }: { record: CandidateRecord }) {
     <>
       <Time at={at} zone={booking?.location_timezone} />
       {/* A blank reserves the line of the place until the bookings arrive, so that no content moves. */}
-      {(place !== '' || (code !== null && data === undefined)) && <small className="place">{place || '\u00a0'}</small>}
+      {(place !== '' || (code !== null && data === undefined)) && (
+        <small className="place">
+          <bdi>{place || '\u00a0'}</bdi>
+        </small>
+      )}
     </>
   );
 }

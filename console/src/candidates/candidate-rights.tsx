@@ -43,6 +43,7 @@ export function CandidateRights({ path, name, records }: Props) {
     let jobId: string | null = null;
     const done = await confirm({
       title: `Erase the data of ${name}?`,
+      name,
       text: (
         <>
           <p>

@@ -33,9 +33,10 @@ const COLUMNS: readonly Column<Found>[] = [
   {
     id: 'id',
     header: 'Candidate id',
+    as: 'code',
     text: ({ candidate }) => candidate.candidate_id,
   },
-  { id: 'test', header: 'Test', text: ({ test_code: code }) => code },
+  { id: 'test', header: 'Test', as: 'code', text: ({ test_code: code }) => code },
   { id: 'status', header: 'Status', as: 'badge', text: ({ status }) => status },
   {
     id: 'email',
@@ -58,7 +59,7 @@ const COLUMNS: readonly Column<Found>[] = [
     id: 'record',
     header: 'Record',
     hidden: true,
-    as: 'code',
+    as: 'id',
     text: ({ svc_eligiblity_id: id }) => id,
   },
 ];

@@ -4,6 +4,7 @@ import { api, newIdempotencyKey } from '../api/client';
 import { useScopes } from '../api/session';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
+import { Code } from '../components/code';
 import { confirm } from '../components/confirm';
 import { Copyable } from '../components/copy';
 import { Facts } from '../components/page';
@@ -46,7 +47,7 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
           ['Open booking', record.booking_code && <Copyable text={record.booking_code} />],
           ['Exam', <BookedTime record={record} />],
           ['Vouchers', record.voucher_codes.join(', ') || null],
-          ['Client eligibility id', record.client_eligibility_id],
+          ['Client eligibility id', record.client_eligibility_id && <Code>{record.client_eligibility_id}</Code>],
           ['Changed', <Time at={record.updated_datetime} />],
           ['Id', <Copyable text={record.svc_eligiblity_id} />],
         ]}

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Badge } from '../components/badge';
+import { Code } from '../components/code';
 import { Empty } from '../components/states';
 import { Time } from '../components/time';
 import { failureText } from '../notification/words';
@@ -29,7 +30,7 @@ export function StoryList({ entries }: { entries: readonly Entry[] }) {
             {entry.change && <Badge state={entry.change.status} />}
             <span className="story-of">
               {entry.test}
-              {entry.change?.booking_code && <code>{entry.change.booking_code}</code>}
+              {entry.change?.booking_code && <Code>{entry.change.booking_code}</Code>}
             </span>
             <Time at={entry.at} short />
           </div>
@@ -54,7 +55,11 @@ function Appointment({ of: { notification } }: { of: Change }) {
   return (
     <p className="hint">
       Exam on <Time at={at} short />
-      {(name ?? code) && `, ${name ?? code}`}
+      {(name ?? code) && (
+        <>
+          , <bdi>{name ?? code}</bdi>
+        </>
+      )}
     </p>
   );
 }

@@ -51,7 +51,6 @@ export function AccountsField({ form, name, label }: Props) {
               <bdi title={code}>{shown}</bdi>
               <Button
                 small
-                kind="quiet"
                 aria-label={`Remove ${shown}`}
                 onPress={() =>
                   form.set(

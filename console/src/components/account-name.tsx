@@ -1,4 +1,5 @@
 import { useAccountOptions } from './account-options';
+import { Code } from './code';
 
 /** Shows an account by its name, with its code below. Without a known name, only the code is shown. */
 export function AccountName({ code }: { code: string | null | undefined }) {
@@ -9,7 +10,13 @@ export function AccountName({ code }: { code: string | null | undefined }) {
     <span className="account">
       <bdi>{name ?? code}</bdi>
       {/* A blank reserves the line of the code until the names arrive, so that no content moves. */}
-      {name !== undefined ? <small className="code">{code}</small> : options.length === 0 && <small>{'\u00a0'}</small>}
+      {name !== undefined ? (
+        <small>
+          <Code>{code}</Code>
+        </small>
+      ) : (
+        options.length === 0 && <small>{'\u00a0'}</small>
+      )}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 import { createLink, type LinkComponent } from '@tanstack/react-router';
 import type { ComponentPropsWithRef, MouseEvent } from 'react';
 
-type Kind = 'plain' | 'primary' | 'danger' | 'quiet';
+type Kind = 'plain' | 'primary' | 'danger';
 
 interface Props extends Omit<ComponentPropsWithRef<'button'>, 'className' | 'onClick'> {
   kind?: Kind;

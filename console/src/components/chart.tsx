@@ -1,28 +1,26 @@
-import { lazy, Suspense, useState } from 'react';
-import type { ChartProps } from './chart-canvas';
+import { useState } from 'react';
+import { ChartDrawing, type ChartData } from './chart-drawing';
 import { local } from './time-text';
 
-/**
- * Loads the code that draws charts. The chart library fails in a browser without a language setting. If the chart
- * cannot be drawn, the table still shows the same data.
- */
-const Canvas = lazy(() => import('./chart-canvas').catch(() => ({ default: () => <></> })));
+interface ChartProps extends ChartData {
+  /** The description of the chart in one sentence, for people who cannot see the chart. */
+  label: string;
+  height?: number;
+}
 
-/** Shows values over time: as a chart once the chart library is loaded, and as a table for users who prefer one. */
+/** Shows values over time: as a chart, and as a table for users who prefer one. */
 export function Chart(props: ChartProps) {
   const { label, series, height = 180 } = props;
   const [isOpen, setOpen] = useState(false);
   return (
     <figure className="chart">
       <div style={{ minHeight: height }} role="img" aria-label={label}>
-        <Suspense>
-          <Canvas {...props} height={height} />
-        </Suspense>
+        <ChartDrawing {...props} height={height} />
       </div>
       <figcaption className="chart-legend">
-        {series.map(({ label: name, tone }) => (
+        {series.map(({ label: name, tone, kind = 'bars' }) => (
           <span key={name}>
-            <i className={`swatch ${tone}`} aria-hidden="true" /> {name}
+            <i className={`swatch ${kind} ${tone}`} aria-hidden="true" /> {name}
           </span>
         ))}
       </figcaption>
@@ -69,14 +67,39 @@ function ChartTable({ label, at, series, unit = '' }: ChartProps) {
   );
 }
 
-/** Draws values as a line without axes, small enough for a table cell. */
-export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
-  const most = Math.max(1, ...values);
-  const step = 100 / Math.max(1, values.length - 1);
-  const points = values.map((value, index) => `${(index * step).toFixed(1)},${(23 - (22 * value) / most).toFixed(1)}`);
+interface SparklineProps {
+  delivered: readonly number[];
+  failed: readonly number[];
+  label: string;
+}
+
+const BAR = 4;
+const SPARK_HEIGHT = 24;
+
+/**
+ * Draws the attempts of some hours as bars without axes, small enough for a table cell. Failed attempts hang below the
+ * line, so that they differ from delivered ones not only by their colour.
+ */
+export function Sparkline({ delivered, failed, label }: SparklineProps) {
+  const above = Math.max(1, ...delivered);
+  const scale = (SPARK_HEIGHT - 2) / (above + Math.max(0, ...failed));
+  const line = 1 + above * scale;
+  const width = BAR * delivered.length;
   return (
-    <svg className="sparkline" viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label={label}>
-      <polyline points={points.join(' ')} />
+    <svg
+      className="sparkline"
+      viewBox={`0 0 ${width} ${SPARK_HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      <line x1="0" x2={width} y1={line} y2={line} />
+      {delivered.map((count, hour) => (
+        <g key={hour}>
+          <rect className="good" x={BAR * hour} y={line - count * scale} width={BAR - 1} height={count * scale} />
+          <rect className="bad" x={BAR * hour} y={line} width={BAR - 1} height={failed[hour] * scale} />
+        </g>
+      ))}
     </svg>
   );
 }

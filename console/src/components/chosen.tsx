@@ -106,7 +106,7 @@ export function Chosen({ ids, nouns, actions, clear, done: finished }: Props) {
               {action.verb} selected …
             </Button>
           ))}
-          <Button small kind="quiet" onPress={clear}>
+          <Button small onPress={clear}>
             Clear selection
           </Button>
         </>

@@ -6,6 +6,8 @@ import { ProblemNote } from './states';
 
 export interface Question {
   title: string;
+  /** The name of a person or an object in the title. */
+  name?: string;
   /** The text of the question: the consequence of the action, and the number of affected items. */
   text: ReactNode;
   /** The label of the button that performs the action. */
@@ -24,7 +26,7 @@ export interface Asked {
 }
 
 export function ConfirmDialog({ question, answer }: Asked) {
-  const { title, text, action, danger = false, reason, typed, perform } = question;
+  const { title, name, text, action, danger = false, reason, typed, perform } = question;
   const [why, setWhy] = useState('');
   const [typedText, setTypedText] = useState('');
   const [missing, setMissing] = useState(false);
@@ -47,7 +49,7 @@ export function ConfirmDialog({ question, answer }: Asked) {
   }
 
   return (
-    <Dialog title={title} role="alertdialog" onClose={() => answer(false)}>
+    <Dialog title={title} name={name} role="alertdialog" onClose={() => answer(false)}>
       <form onSubmit={(event) => void submit(event)} noValidate>
         <div className="dialog-text">{text}</div>
         {reason && (

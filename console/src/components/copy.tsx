@@ -1,19 +1,26 @@
 import { Button } from './button';
+import { Code } from './code';
 import { toast } from './toast';
 
 /** Shows a text, such as an id, with a button that copies it to the clipboard. */
 export function Copyable({ text, shown = text }: { text: string; shown?: string }) {
   return (
     <span className="copyable">
-      <code>{shown}</code>
+      <Code>{shown}</Code>
       <CopyButton text={text} label="Copy" />
     </span>
   );
 }
 
-export function CopyButton({ text, label }: { text: string | (() => string); label: string }) {
+interface CopyButtonProps {
+  text: string | (() => string);
+  label: string;
+  small?: boolean;
+}
+
+export function CopyButton({ text, label, small = true }: CopyButtonProps) {
   return (
-    <Button kind="quiet" small onPress={() => void copy(typeof text === 'string' ? text : text())}>
+    <Button small={small} onPress={() => void copy(typeof text === 'string' ? text : text())}>
       {label}
     </Button>
   );

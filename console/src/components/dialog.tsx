@@ -5,6 +5,8 @@ import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 
 interface Props {
   title: string;
+  /** The name of a person or an object in the title, which is isolated from the direction of the other words. */
+  name?: string;
   /** Called when the user dismisses the dialog. If the function is omitted, the dialog cannot be dismissed. */
   onClose?: () => void;
   children: ReactNode;
@@ -15,7 +17,7 @@ interface Props {
  * Shows a modal dialog. The dialog keeps the focus inside, Escape closes it, and the focus then returns to the element
  * that had it before.
  */
-export function Dialog({ title, onClose, children, role = 'dialog' }: Props) {
+export function Dialog({ title, name, onClose, children, role = 'dialog' }: Props) {
   return (
     <ModalOverlay
       className="overlay"
@@ -26,10 +28,21 @@ export function Dialog({ title, onClose, children, role = 'dialog' }: Props) {
     >
       <Modal className="modal">
         <AriaDialog className="dialog" role={role}>
-          <Heading slot="title">{title}</Heading>
+          <Heading slot="title">{name ? isolated(title, name) : title}</Heading>
           {children}
         </AriaDialog>
       </Modal>
     </ModalOverlay>
+  );
+}
+
+function isolated(title: string, name: string): ReactNode {
+  const [before, ...after] = title.split(name);
+  return (
+    <>
+      {before}
+      {after.length > 0 && <bdi>{name}</bdi>}
+      {after.join(name)}
+    </>
   );
 }

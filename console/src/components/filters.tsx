@@ -1,172 +1,56 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
-import { serviceNow } from '../api/clock';
 import type { Search } from '../router-search';
 import { Button } from './button';
-import { Select, TextField, type Option } from './fields';
-import { Picker } from './picker';
-import { toLocalText, toUtcText, zoneText } from './time-text';
+import type { Filter } from './filter';
+import { FilterChip } from './filter-chip';
+import { FilterField, Presets } from './filter-fields';
+import { MoreFilters } from './more-filters';
 
-export interface Filter {
-  /** The name of the filter as a query parameter, in the page's address and in the API. */
-  name: string;
-  label: string;
-  /** The options of the filter; the option "any" is added before them. */
-  options?: readonly Option[];
-  /**
-   * A hook that loads the options of the filter. There may be many, so the user finds one by typing a part of its name.
-   */
-  useOptions?: () => readonly Option[];
-  /** Whether the values of the loaded options are codes that users know. */
-  hasCodes?: boolean;
-  type?: 'text' | 'moment';
-  /** Whether the key `/` focuses this filter. */
-  main?: boolean;
-}
+export type { Filter };
+
+/** The number of filters that are always visible. The others are behind the button "Filter". */
+const MOST_OPEN = 4;
 
 /**
- * Shows the filters of a page. Their values are part of the page's address. A choice applies immediately; a text
- * applies on Enter or when the field loses the focus.
+ * Shows the filters of a page. Their values are part of the page's address. The first four are fields above the list.
+ * The others are behind a button, and each of them that is set is shown as a chip, which removes the filter.
  */
 export function Filters({ of }: { of: readonly Filter[] }) {
   const search: Search = useSearch({ strict: false });
   const navigate = useNavigate();
+  const set = (values: Search) =>
+    void navigate({ to: '.', search: (before: Search) => ({ ...before, ...values }), resetScroll: false });
   const apply = (name: string, value: string) => {
-    if ((search[name] ?? '') === value) return;
-    void navigate({
-      to: '.',
-      search: (before: Search) => ({ ...before, [name]: value || undefined }),
-      resetScroll: false,
-    });
+    if ((search[name] ?? '') !== value) set({ [name]: value || undefined });
   };
-  const used = of.some(({ name }) => search[name] !== undefined);
-  return (
-    <search className="filters" aria-label="Filters">
-      {of.map((filter) => (
+  const fields = (filters: readonly Filter[]) => (
+    <>
+      {filters.map((filter) => (
         <FilterField key={filter.name} filter={filter} value={search[filter.name] ?? ''} apply={apply} />
       ))}
-      {of.some(({ name, type }) => name === 'to' && type === 'moment') && (
-        <Presets
-          choose={(from) =>
-            void navigate({
-              to: '.',
-              search: (before: Search) => ({ ...before, from, to: undefined }),
-              resetScroll: false,
-            })
-          }
-        />
+      {filters.some(({ name, type }) => name === 'to' && type === 'moment') && (
+        <Presets choose={(from) => set({ from, to: undefined })} />
       )}
-      {used && (
-        <Button
-          kind="quiet"
-          onPress={() => {
-            const none = Object.fromEntries(of.map(({ name }) => [name, undefined]));
-            void navigate({ to: '.', search: (before: Search) => ({ ...before, ...none }), resetScroll: false });
-          }}
-        >
-          Clear
-        </Button>
+    </>
+  );
+  const others = of.slice(MOST_OPEN);
+  const chips = others.filter(({ name }) => search[name] !== undefined);
+  const isUsed = of.some(({ name }) => search[name] !== undefined);
+  return (
+    <search className="filters" aria-label="Filters">
+      {fields(of.slice(0, MOST_OPEN))}
+      {others.length > 0 && <MoreFilters>{fields(others)}</MoreFilters>}
+      {chips.map((filter) => (
+        <FilterChip
+          key={filter.name}
+          filter={filter}
+          value={search[filter.name]!}
+          remove={() => apply(filter.name, '')}
+        />
+      ))}
+      {isUsed && (
+        <Button onPress={() => set(Object.fromEntries(of.map(({ name }) => [name, undefined])))}>Clear</Button>
       )}
     </search>
-  );
-}
-
-interface FilterProps {
-  filter: Filter;
-  value: string;
-  apply: (name: string, value: string) => void;
-}
-
-function FilterField(props: FilterProps) {
-  const { options, useOptions } = props.filter;
-  if (useOptions) return <LoadedFilter {...props} useOptions={useOptions} />;
-  return options ? <ChoiceFilter {...props} options={options} /> : <TextFilter {...props} />;
-}
-
-function ChoiceFilter({
-  filter: { name, label },
-  options,
-  value,
-  apply,
-}: FilterProps & { options: readonly Option[] }) {
-  const all: readonly Option[] = [['', 'Any'], ...options];
-  const isKnown = all.some(([option]) => option === value);
-  return (
-    <Select
-      label={label}
-      value={value}
-      options={isKnown ? all : [...all, [value, value]]}
-      onChange={(chosen) => apply(name, chosen)}
-    />
-  );
-}
-
-function LoadedFilter({
-  filter: { name, label, hasCodes, main },
-  useOptions,
-  value,
-  apply,
-}: FilterProps & { useOptions: () => readonly Option[] }) {
-  return (
-    <div data-search={main || undefined}>
-      <Picker
-        label={label}
-        value={value}
-        options={useOptions()}
-        hasCodes={hasCodes}
-        onChange={(chosen) => apply(name, chosen)}
-      />
-    </div>
-  );
-}
-
-const DAY_MS = 86_400_000;
-const PRESETS: readonly (readonly [label: string, days: number])[] = [
-  ['24 h', 1],
-  ['7 days', 7],
-  ['30 days', 30],
-];
-
-/** Shows buttons that set the period to the last 24 hours, 7 days or 30 days. */
-function Presets({ choose }: { choose: (from: string) => void }) {
-  return (
-    <div className="presets" role="group" aria-label="Last">
-      {PRESETS.map(([label, days]) => (
-        <Button
-          key={label}
-          small
-          kind="quiet"
-          aria-label={`Last ${label}`}
-          onPress={() => choose(`${new Date(serviceNow() - days * DAY_MS).toISOString().slice(0, 16)}:00Z`)}
-        >
-          {label}
-        </Button>
-      ))}
-    </div>
-  );
-}
-
-function TextFilter({ filter: { name, label, type, main }, value, apply }: FilterProps) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  const isMoment = type === 'moment';
-  const use = () => apply(name, typed.trim());
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        use();
-      }}
-      onBlur={use}
-      data-search={main || undefined}
-    >
-      <TextField
-        label={isMoment ? `${label} (${zoneText()})` : label}
-        type={isMoment ? 'datetime-local' : 'text'}
-        value={isMoment ? toLocalText(typed) : typed}
-        onChange={(text) => setTyped(isMoment && text !== '' ? toUtcText(text) : text)}
-        maxLength={200}
-      />
-    </form>
   );
 }

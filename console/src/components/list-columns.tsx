@@ -12,7 +12,7 @@ export function ColumnChoice({ columns }: ColumnChoices) {
   const { Part: Menu, open, close } = useLater(columnsMenu);
   return (
     <>
-      <Button ref={button} kind="quiet" small aria-haspopup="menu" aria-expanded={Menu !== null} onPress={open}>
+      <Button ref={button} small aria-haspopup="menu" aria-expanded={Menu !== null} onPress={open}>
         Columns
       </Button>
       {Menu && <Menu columns={columns} button={button} onClose={close} />}

@@ -43,7 +43,7 @@ export function CsvButton<Row>({ name, columns, load }: Props<Row>) {
   }
 
   return (
-    <Button kind="quiet" small isPending={rows !== null} onPress={() => void save()}>
+    <Button small isPending={rows !== null} onPress={() => void save()}>
       {rows === null ? 'CSV' : `CSV: ${rows.toLocaleString('en')} …`}
     </Button>
   );

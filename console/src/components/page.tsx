@@ -1,4 +1,5 @@
 import { useEffect, useRef, type ReactNode } from 'react';
+import { PRODUCT } from './product';
 
 interface Props {
   title: string;
@@ -20,7 +21,7 @@ let first = true;
 export function Page({ title, badge, trail, actions, lead, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Console`;
+    document.title = `${title} · ${PRODUCT}`;
   }, [title]);
   useEffect(() => {
     if (!first) heading.current?.focus({ preventScroll: true });

@@ -1,6 +1,7 @@
 import { useDeferredValue, type ReactNode } from 'react';
 import { isPassing, ProblemError } from '../api/problem';
 import { Button } from './button';
+import { Code } from './code';
 import { CopyButton } from './copy';
 import { Time } from './time';
 
@@ -44,7 +45,8 @@ export function ProblemNote({ error, retry }: { error: unknown; retry?: () => vo
         <ul>
           {problem.faults.map((fault, index) => (
             <li key={index}>
-              {(fault.pointer || fault.parameter) && <code>{fault.pointer || fault.parameter}</code>} {fault.detail}
+              {(fault.pointer || fault.parameter) && <Code>{fault.pointer || fault.parameter || ''}</Code>}{' '}
+              {fault.detail}
             </li>
           ))}
         </ul>
@@ -57,7 +59,7 @@ export function ProblemNote({ error, retry }: { error: unknown; retry?: () => vo
         )}
         {problem?.requestId && (
           <span className="hint">
-            Request id <code>{problem.requestId}</code> <CopyButton text={problem.requestId} label="Copy" />
+            Request id <Code>{problem.requestId}</Code> <CopyButton text={problem.requestId} label="Copy" />
           </span>
         )}
       </p>

@@ -84,7 +84,7 @@ const KINDS = ['pointerover', 'pointerout', 'focusin', 'focusout'] as const;
 /** Shows the note about new rows that are not shown yet. It replaces another text, so that no content moves. */
 export function HeldNote({ held: { text, show } }: { held: Held }) {
   return (
-    <Button kind="quiet" small aria-label={`${text}: show`} onPress={show}>
+    <Button small aria-label={`${text}: show`} onPress={show}>
       {text}
     </Button>
   );

@@ -11,6 +11,7 @@ import { memo, useCallback, useEffect, useMemo, useRef, useState, type ReactNode
 import { AccountName } from './account-name';
 import type { Page } from '../api/client';
 import { Badge } from './badge';
+import { Code } from './code';
 import { Copyable } from './copy';
 import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
 import { CsvButton } from './list-csv';
@@ -31,10 +32,10 @@ interface TextColumn<Row> {
   /** Returns the text of the column in the CSV file. The cell has the same text unless `cell` replaces it. */
   text: (row: Row) => string | number | null | undefined;
   /**
-   * The kind of the text, if it is not plain: a time of the API, a time with its seconds, an id with a copy button, a
-   * state, or the code of an account, which is shown with its name.
+   * The kind of the text, if it is not plain: a time of the API, a time with its seconds, a name, a code, an id with a
+   * copy button, a state, or the code of an account, which is shown with its name.
    */
-  as?: 'time' | 'exact' | 'code' | 'badge' | 'account';
+  as?: 'time' | 'exact' | 'name' | 'code' | 'id' | 'badge' | 'account';
   /** Renders the column's cell if it shows more than the text. */
   cell?: (row: Row) => ReactNode;
 }
@@ -276,7 +277,11 @@ function cellOf<Row>(column: Column<Row>, row: Row): ReactNode {
       return <Time at={String(value)} />;
     case 'exact':
       return <Time at={String(value)} exact />;
+    case 'name':
+      return <bdi>{value}</bdi>;
     case 'code':
+      return <Code>{String(value)}</Code>;
+    case 'id':
       return <Copyable text={String(value)} />;
     case 'badge':
       return <Badge state={String(value)} />;

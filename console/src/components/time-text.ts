@@ -10,6 +10,8 @@ const FORMAT = {
 } satisfies Intl.DateTimeFormatOptions;
 const LOCAL = new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZoneName: 'short' });
 const EXACT = new Intl.DateTimeFormat('en-GB', { ...FORMAT, second: '2-digit', timeZoneName: 'short' });
+const DAY = new Intl.DateTimeFormat('en-GB', { day: FORMAT.day, month: FORMAT.month });
+const HOUR = new Intl.DateTimeFormat('en-GB', { hour: FORMAT.hour, minute: FORMAT.minute });
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'narrow' });
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -23,6 +25,16 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
  */
 export function local(moment: Date, exact = false): string {
   return (exact ? EXACT : LOCAL).format(moment);
+}
+
+/** Returns the local day without the year: `14 May`. */
+export function dayText(moment: Date): string {
+  return DAY.format(moment);
+}
+
+/** Returns the local time of day: `09:00`. */
+export function hourText(moment: Date): string {
+  return HOUR.format(moment);
 }
 
 /** Returns the time at a place: `14 May 2030, 09:00 in New York`. */

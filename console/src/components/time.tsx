@@ -18,8 +18,8 @@ interface Props {
 }
 
 /**
- * Shows a time from the API: as local time with its zone, in UTC, and as an age. The local time of a place is shown
- * first, if its zone is given.
+ * Shows a time from the API on one line: as local time with its zone, and as an age. The tooltip has the time in UTC.
+ * If the zone of a place is given, the time there is shown, and the tooltip has the local time of the user.
  */
 export function Time({ at, compact = false, short = false, exact = false, zone }: Props) {
   const now = useSyncExternalStore(everyHalfMinute, currentHalfMinute);
@@ -39,11 +39,12 @@ export function Time({ at, compact = false, short = false, exact = false, zone }
         {here}
       </time>
     );
+  const other = zone == null ? utc(moment, exact) : here;
   return (
-    <time dateTime={at} className="time">
+    <time dateTime={at} className="time" title={other}>
       {zone == null ? here : localIn(moment, zone)}{' '}
       <small>
-        {zone == null ? utc(moment, exact) : here} · {ago}
+        <span className="unseen">· {other} </span>· {ago}
       </small>
     </time>
   );

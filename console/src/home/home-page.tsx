@@ -51,8 +51,8 @@ function Everything({ overview }: { overview: Overview }) {
     () => ({
       at: hours.map(({ from }) => from),
       series: [
-        { label: 'Delivered', tone: 'good', values: hours.map(({ delivered }) => delivered) },
-        { label: 'Failed', tone: 'bad', values: hours.map(({ failed }) => failed) },
+        { label: 'Delivered', tone: 'good' as const, values: hours.map(({ delivered }) => delivered) },
+        { label: 'Failed', tone: 'bad' as const, values: hours.map(({ failed }) => failed) },
       ],
     }),
     [hours],

@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client';
 import { Badge } from '../components/badge';
+import { Code } from '../components/code';
 import { Empty } from '../components/states';
 import { Time } from '../components/time';
 import { requestHeaders } from './curl';
@@ -35,7 +36,7 @@ export function Attempts({ notification, subscription }: AttemptsProps) {
               <Badge state={failureText(attempt.failure)} tone="bad" />
             )}
             {attempt.http_status != null && <span>HTTP {attempt.http_status}</span>}
-            {attempt.reason && <code title={attempt.reason}>{reasonText(attempt.reason)}</code>}
+            {attempt.reason && <span title={attempt.reason}>{reasonText(attempt.reason)}</span>}
             <span className="hint">{attempt.duration_ms.toLocaleString('en')} ms</span>
           </p>
           <Time at={attempt.at} exact />
@@ -56,7 +57,7 @@ export function Attempts({ notification, subscription }: AttemptsProps) {
                 <div key={name}>
                   <dt>{name}</dt>
                   <dd>
-                    <code>{value}</code>
+                    <Code>{value}</Code>
                   </dd>
                 </div>
               ))}

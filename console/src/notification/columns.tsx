@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../api/client';
+import { Code } from '../components/code';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { PartnerLink } from './partner-link';
@@ -14,7 +15,7 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
     cell: ({ id, booking_code: booking, svc_eligiblity_id: record, event_sequence: number }) => (
       <>
         <Link to="/notifications/$id" params={{ id }}>
-          {booking ?? record}
+          <Code>{booking ?? record ?? id}</Code>
         </Link>
         <small>no. {number}</small>
       </>
@@ -38,7 +39,7 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
     header: 'Candidate',
     cell: ({ account_code: account, candidate_id: candidate }) => (
       <Link to="/candidates/$account/$candidate" params={{ account, candidate }}>
-        {candidate}
+        <Code>{candidate}</Code>
       </Link>
     ),
     text: ({ candidate_id: candidate }) => candidate,
@@ -108,5 +109,5 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
     as: 'account',
     text: ({ account_code: code }) => code,
   },
-  { id: 'id', header: 'webhook-id', hidden: true, as: 'code', text: ({ id }) => id },
+  { id: 'id', header: 'webhook-id', hidden: true, as: 'id', text: ({ id }) => id },
 ];

@@ -6,6 +6,7 @@ import { api, dataOf, newIdempotencyKey, type Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
+import { Code } from '../components/code';
 import { confirm } from '../components/confirm';
 import { Copyable, CopyButton } from '../components/copy';
 import { Facts, Page, Section } from '../components/page';
@@ -93,6 +94,7 @@ function OneNotification({ notification }: { notification: Notification }) {
             <CopyButton
               text={() => curlOf(notification, subscription, subscription.partner_url!)}
               label="Copy as curl"
+              small={false}
             />
           )}
         </>
@@ -111,7 +113,7 @@ function OneNotification({ notification }: { notification: Notification }) {
               to="/candidates/$account/$candidate"
               params={{ account: notification.account_code, candidate: notification.candidate_id }}
             >
-              {notification.candidate_id}
+              <Code>{notification.candidate_id}</Code>
             </Link>,
           ],
           ['Created', <Time at={notification.created_datetime} />],

@@ -11,11 +11,11 @@ import { EXAM_IN_OPTIONS, FAILURE_OPTIONS, NOTIFIED_OPTIONS, STATE_OPTIONS } fro
 
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
-  { name: 'candidate_id', label: 'Candidate id' },
   PARTNER_FILTER,
   { name: 'state', label: 'State', options: STATE_OPTIONS },
-  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
+  { name: 'candidate_id', label: 'Candidate id' },
+  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'exam_in', label: 'Undelivered, exam', options: EXAM_IN_OPTIONS },
   ACCOUNT_FILTER,
   { name: 'from', label: 'Created from', type: 'moment' },

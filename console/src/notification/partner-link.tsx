@@ -17,7 +17,7 @@ export function PartnerLink({ id, children }: Props) {
 export function PartnerSettingsLink({ id, children }: Props) {
   return (
     <Link to="/partners/$id/settings" params={{ id }}>
-      {children}
+      <bdi>{children}</bdi>
     </Link>
   );
 }

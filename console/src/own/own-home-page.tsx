@@ -28,7 +28,7 @@ function Choice({ of }: { of: readonly Subscription[] }) {
             return (
               <li key={subscription.id}>
                 <Link to="/own/$id" params={{ id: subscription.id }}>
-                  {subscription.name ?? subscription.partner_url}
+                  <bdi>{subscription.name ?? subscription.partner_url}</bdi>
                 </Link>{' '}
                 <Badge state={word} tone={tone} />
               </li>

@@ -10,10 +10,10 @@ import { NOTIFIED_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from '../notificatio
 
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
-  { name: 'candidate_id', label: 'Candidate id' },
   { name: 'state', label: 'State', options: STATE_OPTIONS },
-  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
+  { name: 'candidate_id', label: 'Candidate id' },
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },
 ];

@@ -137,18 +137,18 @@ export function Charts({ statistics: { hours } }: { statistics: Statistics }) {
   );
 }
 
-/** Builds the data series of the charts. The result is memoized, because a chart is redrawn for every new series. */
+/** Builds the data series of the charts. The result is memoized, because a chart of a week has many parts. */
 function chartsOf(hours: Statistics['hours']) {
   const failedIn = (failed: Record<string, number>) => Object.values(failed).reduce((sum, count) => sum + count, 0);
   return {
     at: hours.map(({ from }) => from),
     attempts: [
-      { label: 'Delivered', tone: 'good', values: hours.map(({ delivered }) => delivered) },
-      { label: 'Failed', tone: 'bad', values: hours.map(({ failed }) => failedIn(failed)) },
+      { label: 'Delivered', tone: 'good' as const, values: hours.map(({ delivered }) => delivered) },
+      { label: 'Failed', tone: 'bad' as const, values: hours.map(({ failed }) => failedIn(failed)) },
     ],
     times: [
-      { label: 'Median', tone: 'accent', kind: 'line' as const, values: hours.map(({ p50_ms: p50 }) => p50) },
-      { label: 'p95', tone: 'warn', kind: 'line' as const, values: hours.map(({ p95_ms: p95 }) => p95) },
+      { label: 'Median', tone: 'accent' as const, kind: 'line' as const, values: hours.map(({ p50_ms: p50 }) => p50) },
+      { label: 'p95', tone: 'warn' as const, kind: 'line' as const, values: hours.map(({ p95_ms: p95 }) => p95) },
     ],
   };
 }

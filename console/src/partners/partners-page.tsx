@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Partner>[] = [
     cell: (partner) => (
       <>
         <Link to="/partners/$id" params={{ id: partner.subscription_id }}>
-          {partnerTitle(partner)}
+          <bdi>{partnerTitle(partner)}</bdi>
         </Link>
         {partner.subscription_name && <small>{partner.partner_url}</small>}
       </>
@@ -86,7 +86,7 @@ const COLUMNS: readonly Column<Partner>[] = [
     id: 'id',
     header: 'Id',
     hidden: true,
-    as: 'code',
+    as: 'id',
     text: ({ subscription_id: id }) => id,
   },
 ];
@@ -107,11 +107,10 @@ function Condition({ partner }: { partner: Partner }) {
 }
 
 function Attempts({ partner: { delivered, failed } }: { partner: Partner }) {
-  const all = delivered.map((count, hour) => count + failed[hour]);
   const words = `${total(delivered).toLocaleString('en')} delivered, ${total(failed).toLocaleString('en')} failed`;
   return (
     <span>
-      <Sparkline values={all} label={`Attempts by hour: ${words}`} />
+      <Sparkline delivered={delivered} failed={failed} label={`Attempts by hour: ${words}`} />
       <small>{words}</small>
     </span>
   );

@@ -1,6 +1,7 @@
 import './partners.css';
 import type { Schemas } from '../api/client';
 import { Badge, type Tone } from '../components/badge';
+import { Code } from '../components/code';
 import { Time } from '../components/time';
 import { eventText, failureText } from '../notification/words';
 
@@ -36,7 +37,7 @@ export function SampleReport({ report }: { report: Report }) {
             <span className="line">
               <strong>{STEPS[step]}</strong>
               <Badge state={outcome} tone={TONES[outcome]} />
-              {code && <code>{code}</code>}
+              {code && <Code>{code}</Code>}
             </span>
             <p>{detail}</p>
           </li>
@@ -53,7 +54,7 @@ export function SampleReport({ report }: { report: Report }) {
                 <p>
                   issued by {issuer}, valid from <Time at={from} compact /> until <Time at={to} compact />
                 </p>
-                <code>{fingerprint}</code>
+                <Code>{fingerprint}</Code>
               </li>
             ))}
           </ol>

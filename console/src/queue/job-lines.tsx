@@ -21,7 +21,7 @@ export function JobLines({ jobs }: { jobs: readonly Job[] }) {
               </Link>
               <Badge state={job.state} />
               <span className="hint">
-                {job.actor}, <Time at={job.created_datetime} compact />
+                <bdi>{job.actor}</bdi>, <Time at={job.created_datetime} compact />
               </span>
             </p>
             <p>{scopeText(job)}</p>

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'react';
 import { AccountName } from '../components/account-name';
 import { api, dataOf, pageOf, type Schemas } from '../api/client';
 import { Badge } from '../components/badge';
+import { Code } from '../components/code';
 import { Copyable } from '../components/copy';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
@@ -44,7 +45,7 @@ const COLUMNS: readonly Column<Item>[] = [
         <span className="nothing">Notification deleted</span>
       ) : (
         <Link to="/notifications/$id" params={{ id }}>
-          {booking ?? record ?? id}
+          <Code>{booking ?? record ?? id}</Code>
         </Link>
       ),
     text: ({ booking_code: booking, svc_eligiblity_id: record }) => booking ?? record,
@@ -67,7 +68,7 @@ const COLUMNS: readonly Column<Item>[] = [
       ),
     text: ({ subscription_name: name, partner_url: url, subscription_id: id }) => name ?? url ?? id,
   },
-  { id: 'candidate', header: 'Candidate', text: ({ candidate_id: candidate }) => candidate },
+  { id: 'candidate', header: 'Candidate', as: 'code', text: ({ candidate_id: candidate }) => candidate },
   { id: 'exam', header: 'Exam', as: 'time', text: ({ booking_on: at }) => at },
   {
     id: 'outcome',
@@ -79,7 +80,7 @@ const COLUMNS: readonly Column<Item>[] = [
     id: 'id',
     header: 'webhook-id',
     hidden: true,
-    as: 'code',
+    as: 'id',
     text: ({ notification_id: id }) => id,
   },
 ];
@@ -127,7 +128,7 @@ function OneJob({ job }: { job: Job }) {
             ['Account', job.account_code && <AccountName code={job.account_code} />],
             ...filterTexts(conditionsOf(job)),
             ['Reason', job.reason],
-            ['Started by', job.actor],
+            ['Started by', <bdi key="actor">{job.actor}</bdi>],
             ['Started', <Time at={job.created_datetime} />],
             ['Id', <Copyable text={job.job_id} />],
           ]}

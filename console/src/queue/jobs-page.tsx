@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<Job>[] = [
     text: ({ matched }) => matched,
   },
   { id: 'reason', header: 'Reason', text: ({ reason }) => reason },
-  { id: 'actor', header: 'Started by', text: ({ actor }) => actor },
+  { id: 'actor', header: 'Started by', as: 'name', text: ({ actor }) => actor },
   {
     id: 'made',
     header: 'Started',
@@ -68,7 +68,7 @@ const COLUMNS: readonly Column<Job>[] = [
     kind: 'number',
     text: ({ failed }) => failed,
   },
-  { id: 'id', header: 'Id', hidden: true, as: 'code', text: ({ job_id: id }) => id },
+  { id: 'id', header: 'Id', hidden: true, as: 'id', text: ({ job_id: id }) => id },
   {
     id: 'actions',
     header: 'Actions',

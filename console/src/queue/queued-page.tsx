@@ -17,13 +17,13 @@ import { queuedList } from './queued-list';
 
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
-  { name: 'candidate_id', label: 'Candidate id' },
   PARTNER_FILTER,
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
+  { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
   { name: 'reason', label: 'Reason' },
   { name: 'http_status', label: 'HTTP status' },
+  { name: 'candidate_id', label: 'Candidate id' },
   { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
-  { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
   ACCOUNT_FILTER,
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },

@@ -26,7 +26,7 @@ export function AlertDialog({ alert, onClose, saved }: Props) {
   const [kind, setKind] = useState<Kind>(alert?.kind ?? 'EMAIL');
   const [name, setName] = useState(alert?.name ?? '');
   return (
-    <Dialog title={alert === null ? 'New alert' : `Edit ${alert.name}`} onClose={onClose}>
+    <Dialog title={alert === null ? 'New alert' : `Edit ${alert.name}`} name={alert?.name} onClose={onClose}>
       <AlertForm key={kind} {...{ alert, kind, setKind, name, setName, onClose, saved }} />
     </Dialog>
   );

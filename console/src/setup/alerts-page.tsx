@@ -28,7 +28,7 @@ export function AlertsPage() {
         kind: 'main',
         cell: ({ name, disabled }) => (
           <>
-            {name} {disabled && <Badge state="DISABLED" tone="warn" />}
+            <bdi>{name}</bdi> {disabled && <Badge state="DISABLED" tone="warn" />}
           </>
         ),
         text: ({ name }) => name,

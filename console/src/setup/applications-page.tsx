@@ -34,7 +34,7 @@ export function ApplicationsPage() {
         kind: 'main',
         cell: ({ name, disabled }) => (
           <>
-            {name} {disabled && <Badge state="DISABLED" tone="warn" />}
+            <bdi>{name}</bdi> {disabled && <Badge state="DISABLED" tone="warn" />}
           </>
         ),
         text: ({ name }) => name,
@@ -124,6 +124,7 @@ async function rotate({ name, consumer_key }: Application, show: (made: Credenti
   let made: Credentials | undefined;
   const done = await confirm({
     title: `New secret of ${name}?`,
+    name,
     text: (
       <p>The current secret stops working immediately. Requests of the program fail until it uses the new secret.</p>
     ),
@@ -197,7 +198,7 @@ function EditApplication({
     },
   });
   return (
-    <Dialog title={`Edit ${name}`} onClose={onClose}>
+    <Dialog title={`Edit ${name}`} name={name} onClose={onClose}>
       <Form form={form} action="Save" more={<Button onPress={onClose}>Cancel</Button>}>
         <FormField form={form} name="name" label="Name" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />

@@ -56,6 +56,7 @@ export async function changeRights(
   const action = disables(before, change) ? 'Disable' : 'Change';
   return confirm({
     title: `${action} ${name}?`,
+    name,
     text: consequences.join(' '),
     action,
     danger: true,

@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Account>[] = [
     kind: 'main',
     cell: ({ account_code: account, name }) => (
       <Link to="/setup/accounts/$account" params={{ account }}>
-        {name}
+        <bdi>{name}</bdi>
       </Link>
     ),
     text: ({ name }) => name,

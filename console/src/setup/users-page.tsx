@@ -28,7 +28,7 @@ export function UsersPage() {
         kind: 'main',
         cell: ({ username, disabled }) => (
           <>
-            {username} {disabled && <Badge state="DISABLED" tone="warn" />}
+            <bdi>{username}</bdi> {disabled && <Badge state="DISABLED" tone="warn" />}
           </>
         ),
         text: ({ username }) => username,
@@ -165,7 +165,7 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
     },
   });
   return (
-    <Dialog title={`Edit ${username}`} onClose={onClose}>
+    <Dialog title={`Edit ${username}`} name={username} onClose={onClose}>
       <Form form={form} action="Save" more={<Button onPress={onClose}>Cancel</Button>}>
         <AccountsField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />

@@ -73,7 +73,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
             onClick={() => go(entry)}
             onPointerMove={() => setActive(index)}
           >
-            {entry.label}
+            <bdi>{entry.label}</bdi>
           </li>
         ))}
       </ul>

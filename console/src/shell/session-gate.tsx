@@ -3,6 +3,7 @@ import { loadSession, pathToReturnTo, sessionState, type SignInWays } from '../a
 import { useStore } from '../api/store';
 import { later, useLater } from '../components/later';
 import { Loading, ProblemNote } from '../components/states';
+import { PRODUCT } from '../components/product';
 import { SignInForm } from './sign-in';
 
 const expiredSession = later(async () => (await import('./expired-session')).ExpiredSession);
@@ -31,6 +32,9 @@ export function SessionGate({ children }: { children: ReactNode }) {
     case 'out':
       return (
         <main className="sign-in">
+          <p className="brand">
+            {PRODUCT} <small>Console</small>
+          </p>
           <h1>Sign in</h1>
           <SignInForm ways={state.ways} />
         </main>

@@ -10,6 +10,7 @@ import { later, loadParts, useLater } from '../components/later';
 import { Toasts } from '../components/toast';
 import { isTyping, useKeys } from './keys';
 import { NotLive } from './not-live';
+import { PRODUCT } from '../components/product';
 import { UserMenu } from './user-menu';
 
 const keysDialog = later(async () => (await import('./keys-dialog')).KeysDialog);
@@ -52,16 +53,16 @@ function SignedInShell({ session }: { session: Session }) {
       </a>
       <header className="banner">
         <div className="bar">
-          <Link to="/" className="product">
-            Console
+          <Link to="/" className="brand">
+            {PRODUCT}
           </Link>
           {!ofPartner && (
-            <Button kind="quiet" onPress={openPalette} aria-keyshortcuts="Control+K /">
+            <Button onPress={openPalette} aria-keyshortcuts="Control+K /">
               Find or go to …
             </Button>
           )}
           <span className="menu-button">
-            <Button kind="quiet" aria-expanded={isMenuOpen} aria-controls="areas" onPress={() => openMenu(!isMenuOpen)}>
+            <Button aria-expanded={isMenuOpen} aria-controls="areas" onPress={() => openMenu(!isMenuOpen)}>
               Menu
             </Button>
           </span>

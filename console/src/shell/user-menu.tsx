@@ -12,7 +12,7 @@ export function UserMenu({ session }: { session: Session }) {
   return (
     <div className="user">
       <p className="who">
-        {session.username}
+        <bdi>{session.username}</bdi>
         <small>{rightsText(session)}</small>
       </p>
       <Select
@@ -30,11 +30,11 @@ export function UserMenu({ session }: { session: Session }) {
         <Button small onPress={() => void leave(() => signOut(false))}>
           Sign out
         </Button>
-        <Button small kind="quiet" onPress={() => void askEverywhere()}>
+        <Button small onPress={() => void askEverywhere()}>
           Sign out everywhere …
         </Button>
         {session.organisation && (
-          <Button small kind="quiet" onPress={() => void leave(signOutAtOrganisation)}>
+          <Button small onPress={() => void leave(signOutAtOrganisation)}>
             Sign out at your organisation too
           </Button>
         )}

@@ -43,6 +43,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
     ask(
       {
         title: `Approve the accommodations of ${name}?`,
+        name,
         text: (
           <p>
             {asked}{' '}
@@ -60,6 +61,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
     ask(
       {
         title: `Decline the accommodations of ${name}?`,
+        name,
         text: (
           <p>
             {asked} {DECLINED}
@@ -91,6 +93,7 @@ export function Release({ record }: { record: CandidateRecord }) {
   async function ask() {
     const done = await confirm({
       title: `Release the record of ${nameOf(record.candidate)}?`,
+      name: nameOf(record.candidate),
       text: (
         <p>
           Reason for the hold: {reason}.{' '}

@@ -28,7 +28,6 @@ export function ImportHelp() {
     <>
       <Button
         small
-        kind="quiet"
         onPress={() =>
           download('import-sample.csv', csvText([SAMPLE.map(([column]) => column), SAMPLE.map(([, value]) => value)]))
         }

@@ -53,7 +53,7 @@ function OneImport({ of }: { of: Import }) {
         <Facts
           of={[
             ['Account', <AccountName code={account} />],
-            ['Sent by', of.username],
+            ['Sent by', <bdi key="user">{of.username}</bdi>],
             ['Received', <Time at={of.received} />],
             ['Started', <Time at={of.started} />],
             ['Finished', <Time at={of.finished} />],
@@ -72,7 +72,7 @@ function OneImport({ of }: { of: Import }) {
 
 const COLUMNS: readonly Column<RefusedRow>[] = [
   { id: 'line', header: 'Line', kind: 'number', text: ({ line }) => line },
-  { id: 'candidate', header: 'Candidate', kind: 'main', text: ({ candidate }) => candidate },
+  { id: 'candidate', header: 'Candidate', kind: 'main', as: 'code', text: ({ candidate }) => candidate },
   { id: 'test', header: 'Test', text: ({ test }) => test },
   { id: 'column', header: 'Column', text: ({ column }) => column },
   { id: 'value', header: 'Value', text: ({ value }) => value },

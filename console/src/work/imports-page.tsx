@@ -80,7 +80,9 @@ const COLUMNS: readonly Column<Import>[] = [
     cell: ({ account_code: account, username }) => (
       <>
         <AccountName code={account} />
-        <small>{username}</small>
+        <small>
+          <bdi>{username}</bdi>
+        </small>
       </>
     ),
     text: ({ account_code: account }) => account,
@@ -90,10 +92,10 @@ const COLUMNS: readonly Column<Import>[] = [
 
 function FileLink({ of }: { of: Import }) {
   // Reading a report requires the scope `read`.
-  if (!useScopes().includes('read')) return importName(of);
+  if (!useScopes().includes('read')) return <bdi>{importName(of)}</bdi>;
   return (
     <Link to="/work/imports/$account/$id" params={{ account: of.account_code, id: of.import_id }}>
-      {importName(of)}
+      <bdi>{importName(of)}</bdi>
     </Link>
   );
 }

@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<Unmatched>[] = [
     kind: 'main',
     cell: (result) => (
       <Link to="/work/unmatched/$id" params={{ id: result.id }}>
-        {aboutOf(result)}
+        <bdi>{aboutOf(result)}</bdi>
       </Link>
     ),
     text: aboutOf,
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<Unmatched>[] = [
     header: 'Sent by',
     cell: ({ username, source }) => (
       <>
-        {username}
+        <bdi>{username}</bdi>
         <small>{source === 'ACCOUNT' ? 'for an account' : 'by registration'}</small>
       </>
     ),

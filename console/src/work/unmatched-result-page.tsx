@@ -7,6 +7,7 @@ import { api, dataOf } from '../api/client';
 import { ProblemError } from '../api/problem';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
+import { Code } from '../components/code';
 import { confirm } from '../components/confirm';
 import { TextField } from '../components/fields';
 import { downloadFile } from '../components/list-csv';
@@ -97,7 +98,7 @@ function Waiting({ result }: { result: Unmatched }) {
         of={[
           ...cluesOf(result),
           ['Received', <Time at={result.received_datetime} key="received" />],
-          ['Sent by', result.username],
+          ['Sent by', <bdi key="user">{result.username}</bdi>],
           ['Account', result.account_code && <AccountName code={result.account_code} />],
         ]}
       />
@@ -106,7 +107,7 @@ function Waiting({ result }: { result: Unmatched }) {
           <ul>
             {result.faults.map(({ pointer, code }) => (
               <li key={`${pointer} ${code}`}>
-                <code>{pointer === '' ? 'The body' : pointer}</code> {faultText(code)}
+                {pointer === '' ? 'The body' : <Code>{pointer}</Code>} {faultText(code)}
               </li>
             ))}
           </ul>
@@ -215,9 +216,12 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
 function Exam({ of: { candidate, status, test_code, account_code, booking_on } }: { of: Record }) {
   return (
     <>
-      <strong>{nameOf(candidate)}</strong> <Badge state={status} />
+      <strong>
+        <bdi>{nameOf(candidate)}</bdi>
+      </strong>{' '}
+      <Badge state={status} />
       <p className="hint">
-        {candidate.candidate_id} · {test_code} · {account_code}
+        <Code>{candidate.candidate_id}</Code> · <Code>{test_code}</Code> · <Code>{account_code}</Code>
         {candidate.email && ` · ${candidate.email}`}
       </p>
       <p>

@@ -6,6 +6,7 @@ import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
 import { Chosen } from '../components/chosen';
+import { Code } from '../components/code';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
@@ -25,7 +26,9 @@ const CANDIDATE: Column<CandidateRecord> = {
       <Link to="/candidates/$account/$candidate" params={{ account, candidate: candidate.candidate_id }}>
         <bdi>{nameOf(candidate)}</bdi>
       </Link>
-      <small>{candidate.candidate_id}</small>
+      <small>
+        <Code>{candidate.candidate_id}</Code>
+      </small>
     </>
   ),
   text: (record) => `${nameOf(record.candidate)} (${record.candidate.candidate_id})`,
@@ -36,8 +39,10 @@ const COMMON: readonly Column<CandidateRecord>[] = [
     header: 'Test',
     cell: ({ test_code: code, account_code: account }) => (
       <>
-        {code}
-        <small>{account}</small>
+        <Code>{code}</Code>
+        <small>
+          <Code>{account}</Code>
+        </small>
       </>
     ),
     text: ({ test_code: code }) => code,
@@ -65,7 +70,7 @@ const COMMON: readonly Column<CandidateRecord>[] = [
     id: 'svc',
     header: 'Record id',
     hidden: true,
-    as: 'code',
+    as: 'id',
     text: ({ svc_eligiblity_id: id }) => id,
   },
 ];

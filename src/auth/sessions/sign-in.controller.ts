@@ -151,7 +151,7 @@ export class ConsoleSignInController {
   }
 
   private send(response: Response, status: number, title: string, advice: string): void {
-    sendSignInPage(response, status, title, advice, `${this.config.baseUrl}/console`);
+    sendSignInPage(response, status, title, advice, this.config.baseUrl);
   }
 
   private settings(): OidcSettings {

@@ -1,4 +1,5 @@
 import { faultCatalogue, problemCatalogue } from '../errors.js';
+import { htmlPage } from './page.js';
 import { statusOf } from './problem.filter.js';
 
 /** An entry of the error catalogue: a problem, or a fault of a member or parameter of a request. */
@@ -37,29 +38,20 @@ export function catalogueEntries(): CatalogueEntry[] {
   return [...problems, ...faults].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Renders entries of the error catalogue as an HTML page. */
-export function cataloguePage(
-  title: string,
-  entries: readonly CatalogueEntry[],
-  address: (code: string) => string,
-): string {
+/**
+ * Renders entries of the error catalogue as an HTML page.
+ * @param basePath the path of the service, with which the addresses of the entries begin
+ */
+export function cataloguePage(title: string, entries: readonly CatalogueEntry[], basePath: string): string {
   const shown = entries.map(
-    ({ code, status, description, remedy, members }) => `<section>
-<h2><a href="${escape(address(code))}">${escape(code)}</a></h2>
+    ({ code, status, description, remedy, members }) => `<section class="problem">
+<h2><a href="${escape(`${basePath}/problems/${code}`)}"><code>${escape(code)}</code></a></h2>
 <p>Status ${status}. ${escape(description)}</p>
 ${remedy === null ? '' : `<p>${escape(remedy)}</p>`}
 ${members.length === 0 ? '' : `<p>Further members: ${members.map((member) => `<code>${escape(member)}</code>`).join(', ')}</p>`}
 </section>`,
   );
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${escape(title)}</title></head>
-<body>
-<h1>${escape(title)}</h1>
-${shown.join('\n')}
-</body>
-</html>
-`;
+  return htmlPage({ title: escape(title), body: `<h1>${escape(title)}</h1>\n${shown.join('\n')}`, base: basePath });
 }
 
 /** Renders the error catalogue as Markdown for the documentation. */

@@ -74,7 +74,7 @@ export function statusOf(kind: ProblemKind): number {
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
-    private readonly config: HttpConfig,
+    protected readonly config: HttpConfig,
     private readonly logger: Logger,
     private readonly addressLimit: AddressLimit,
   ) {}

@@ -75,6 +75,6 @@ export class ProblemsController {
   }
 
   private page(title: string, entries: readonly CatalogueEntry[]): string {
-    return cataloguePage(title, entries, (code) => `${this.config.basePath}/problems/${code}`);
+    return cataloguePage(title, entries, this.config.basePath);
   }
 }

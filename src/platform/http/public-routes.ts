@@ -12,7 +12,7 @@ import { AddressLimit } from '../overload/address-limit.js';
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
 /** Matches documents and pages that are the same for everybody. Clients may therefore cache and revalidate them. */
 const DOCUMENTS =
-  /^\/?$|^\/(openapi(\.json|\.yaml|\/schemas)|docs|problems|console|guide|llms\.txt|\.well-known)(\/|$)/;
+  /^\/?$|^\/(openapi(\.json|\.yaml|\/schemas)|docs|problems|console|guide|look|llms\.txt|\.well-known)(\/|$)/;
 /** Matches the files of Swagger UI that are served. Other files of its package, such as source maps, are not served. */
 const DOCS_FILE = /^\/docs\/./;
 const SERVED_DOCS_FILE =

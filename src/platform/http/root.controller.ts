@@ -9,6 +9,7 @@ import { httpUrl } from '../validation/formats.js';
 import { text } from '../validation/rules.js';
 import { Access } from './access.js';
 import { PAGE, PublicProblems } from './documented.js';
+import { htmlPage } from './page.js';
 
 const NAME = 'Candidate eligibility, assessment results and event notification service';
 const DAY_MS = 86_400_000;
@@ -98,18 +99,13 @@ export class RootController {
 
 function page(basePath: string): string {
   const ways = Object.values(WAYS).map(
-    ([path, meaning]) => `<li><a href="${basePath}${path}">${path}</a>: ${meaning}</li>`,
+    ([path, meaning]) => `<li><a href="${basePath}${path}"><code>${path}</code></a> <span>${meaning}</span></li>`,
   );
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${NAME}</title></head>
-<body>
-<h1>${NAME}</h1>
-<p>Clients decide who may take which exam and when, and book appointments. Test drivers deliver results. Partner systems are notified of each change of an appointment. Version ${version}.</p>
-<ul>
+  const body = `<h1>${NAME}</h1>
+<p class="lead">Clients decide who may take which exam and when, and book appointments. Test drivers deliver results. Partner systems are notified of each change of an appointment.</p>
+<ul class="ways">
 ${ways.join('\n')}
 </ul>
-</body>
-</html>
-`;
+<p class="note">Version ${version}</p>`;
+  return htmlPage({ title: NAME, body, base: basePath });
 }

@@ -1,0 +1,42 @@
+import { dayText, hourText } from './time-text';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** The longest period, in milliseconds, whose axis has hours as well as days. */
+const HOURS_UP_TO_MS = 2 * DAY_MS;
+/** The least distance between the middles of two labels, in pixels. */
+const LABEL_PX = 56;
+
+interface Tick {
+  at: number;
+  label: string;
+}
+
+/** Returns round values from 0 to at least the highest value of a chart, in three or four steps. */
+export function valueTicks(most: number): number[] {
+  const rough = Math.max(most, 1) / 3;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(
+    1,
+    [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough)!,
+  );
+  return Array.from({ length: Math.ceil(Math.max(most, 1) / step) + 1 }, (_, index) => index * step);
+}
+
+/**
+ * Returns the labels of the time axis in the time zone of the browser, in the format of the lists: each midnight as a
+ * day, and in a short period every sixth hour as well. Labels that would overlap or be cut off are omitted.
+ */
+export function timeTicks(from: number, to: number, width: number): Tick[] {
+  const hasHours = to - from <= HOURS_UP_TO_MS;
+  const ticks: Tick[] = [];
+  for (let at = Math.ceil(from / HOUR_MS) * HOUR_MS; at < to; at += HOUR_MS) {
+    const moment = new Date(at);
+    const hour = moment.getHours();
+    if (hour === 0) ticks.push({ at, label: dayText(moment) });
+    else if (hasHours && hour % 6 === 0) ticks.push({ at, label: hourText(moment) });
+  }
+  const every = Math.ceil((ticks.length * LABEL_PX) / Math.max(1, width));
+  const xOf = (at: number) => (width * (at - from)) / (to - from);
+  return ticks.filter(({ at }, index) => index % every === 0 && xOf(at) < width - LABEL_PX / 2);
+}

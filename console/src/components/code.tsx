@@ -1,0 +1,7 @@
+/** The number of characters up to which a code is never broken into two lines. Longer texts are keys and addresses. */
+const LONGEST_CODE = 40;
+
+/** Shows a code or an id in the monospaced face, on one line. */
+export function Code({ children }: { children: string }) {
+  return <code className={children.length > LONGEST_CODE ? 'long' : undefined}>{children}</code>;
+}
