@@ -17,8 +17,10 @@ import { expiringStep } from './alerts.rules.js';
 const EXAM_HOURS = 2;
 const UNMATCHED_MINUTES = 60;
 const APPROVAL_HOURS = 24;
-/** The number of newest seals of the audit log that are compared with their rows. */
-const SEALS_CHECKED = 50;
+/** The number of newest seals of the audit log that each comparison checks. */
+const NEWEST_SEALS = 50;
+/** The number of other seals that each comparison checks, one stretch of the audit log after another. */
+const MORE_SEALS = 200;
 /** The interval between comparisons of the audit log, which read thousands of rows, in milliseconds. */
 const AUDIT_MS = 60_000;
 
@@ -35,6 +37,8 @@ export interface Survey {
 @Injectable()
 export class ConditionSurvey {
   private auditNotBefore = 0;
+  /** The id of the seal with which the next stretch of the audit log begins. */
+  private nextSeal = '0';
 
   constructor(
     private readonly queryBus: QueryBus,
@@ -107,10 +111,13 @@ export class ConditionSurvey {
   }
 
   private async brokenAudit(): Promise<Condition[]> {
-    const { agrees, from_row, because } = await this.audit.seals(SEALS_CHECKED);
+    const { agrees, from_row, because } = await this.audit.seals(NEWEST_SEALS);
+    const { fault, next } = await this.audit.sealsFrom(this.nextSeal, MORE_SEALS);
+    this.nextSeal = next;
     this.auditNotBefore = performance.now() + AUDIT_MS;
-    if (agrees) return [];
-    return [{ ...ofService('AUDIT_BROKEN', this.clock.now()), detail: `from row ${from_row} on: ${because}` }];
+    if (agrees && fault === null) return [];
+    const detail = fault ? `from row ${fault.fromRow} on: ${fault.because}` : `from row ${from_row} on: ${because}`;
+    return [{ ...ofService('AUDIT_BROKEN', this.clock.now()), detail }];
   }
 }
 

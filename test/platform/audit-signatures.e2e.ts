@@ -5,7 +5,7 @@ import { Config } from '../../src/config';
 import { AuditMetrics } from '../../src/platform/audit/audit-metrics';
 import { AuditSeals } from '../../src/platform/audit/audit-seals';
 import { signatureOf, SIGNED_COLUMNS, type SignedSeal } from '../../src/platform/audit/audit-signature';
-import { verifyAudit } from '../../src/platform/audit/audit-verification';
+import { newestSeals, sealsFrom, verifyAudit } from '../../src/platform/audit/audit-verification';
 import { Database } from '../../src/platform/database/database';
 import { Logger } from '../../src/platform/observability/logger';
 import { Metrics } from '../../src/platform/observability/metrics';
@@ -76,6 +76,31 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
     for (const one of said) one.mockRestore();
   }
 }
+
+it('the comparison of one stretch after another finds a changed row of any age, until the row is as before', async () => {
+  const { ids } = await sealed();
+  for (let more = 0; more < 6; more++) await sealed(1);
+  await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
+  const [database, secrets] = [app.app.get(Database), secretsOf(key)];
+  expect(await newestSeals(database, secrets, 5)).toMatchObject({ agrees: true, checked_seals: 5 });
+  const broken = await sealsFrom(database, secrets, '0', 3);
+  expect(broken).toEqual({ fault: { fromRow: ids[0], because: 'the row was changed' }, next: '0' });
+  await tamper(`UPDATE audit_log SET actor = 'x' WHERE id = $1`, [ids[0]]);
+  let next = '0';
+  let stretches = 0;
+  do {
+    const compared = await sealsFrom(database, secrets, next, 3);
+    expect(compared.fault).toBeNull();
+    ({ next } = compared);
+    stretches += 1;
+  } while (next !== '0');
+  expect(stretches).toBe(4);
+  // The seals of two neighbouring stretches are compared with each other.
+  const [{ seal_id }] = await sql('SELECT seal_id FROM audit_seals ORDER BY seal_id OFFSET 3 LIMIT 1');
+  await tamper('DELETE FROM audit_seals WHERE seal_id = $1', [seal_id]);
+  const second = await sealsFrom(database, secrets, (await sealsFrom(database, secrets, '0', 3)).next, 3);
+  expect(second.fault?.because).toBe(CHANGED);
+});
 
 describe('verify-audit --from', () => {
   it('verify-audit --from finds a copied seal in an audit log that has grown since the copy', async () => {

@@ -9,7 +9,8 @@ const BATCH = 50;
 
 type Seal = SignedSeal & Signature;
 
-interface Fault {
+/** The first audit entry that does not agree with its seal, and the reason. */
+export interface Fault {
   readonly fromRow: number;
   readonly because: string;
 }
@@ -101,6 +102,11 @@ const NEWEST = prepared(
   `SELECT ${SIGNED_COLUMNS} FROM audit_seals ORDER BY audit_seals.seal_id DESC LIMIT $1`,
 );
 
+const FROM = prepared(
+  'audit-seals-from',
+  `SELECT ${SIGNED_COLUMNS} FROM audit_seals WHERE audit_seals.seal_id >= $1 ORDER BY audit_seals.seal_id LIMIT $2`,
+);
+
 export interface SealState {
   sealed_through: number | null;
   last_seal_at: Date | null;
@@ -118,8 +124,7 @@ export interface SealState {
 export async function newestSeals(database: Database, secrets: Secrets, most: number): Promise<SealState> {
   const state = (await database.queryOne<Omit<SealState, 'agrees' | 'from_row' | 'because'>>(STATE))!;
   const seals = (await database.query<Seal>(NEWEST, [most])).reverse();
-  const reader: Reader = { query: async (statement) => ({ rows: await database.query(statement, statement.values) }) };
-  const chain = new Chain(reader, secrets, seals[0]?.before ?? NO_SEAL);
+  const chain = new Chain(readerOf(database), secrets, seals[0]?.before ?? NO_SEAL);
   let fault: Fault | null = null;
   for (const seal of seals) if ((fault = await chain.follow(seal))) break;
   fault ??= chain.unvouched;
@@ -131,6 +136,31 @@ export async function newestSeals(database: Database, secrets: Secrets, most: nu
     from_row: fault && fault.fromRow,
     because: fault && fault.because,
   };
+}
+
+/**
+ * Compares the seal with the id `first` and the seals after it, at most `most`, with their audit entries and with each
+ * other.
+ * @returns the first fault, and the id with which the next comparison begins: the last compared seal; `0` after the
+ * newest seal; `first` after a fault
+ */
+export async function sealsFrom(
+  database: Database,
+  secrets: Secrets,
+  first: string,
+  most: number,
+): Promise<{ fault: Fault | null; next: string }> {
+  const seals = await database.query<Seal>(FROM, [first, most]);
+  const chain = new Chain(readerOf(database), secrets, seals[0]?.before ?? NO_SEAL);
+  for (const seal of seals) {
+    const fault = await chain.follow(seal);
+    if (fault) return { fault, next: first };
+  }
+  return { fault: null, next: seals.length < most ? '0' : seals.at(-1)!.seal_id };
+}
+
+function readerOf(database: Database): Reader {
+  return { query: async (statement) => ({ rows: await database.query(statement, statement.values) }) };
 }
 
 /** The only method of a database connection that the verification of the audit log needs. */

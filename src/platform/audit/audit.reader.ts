@@ -6,7 +6,7 @@ import type { Page } from '../http/paging.js';
 import { Secrets } from '../secrets.js';
 import type { AuditQuery } from './audit.dto.js';
 import { AuditRow } from './audit-row.entity.js';
-import { newestSeals } from './audit-verification.js';
+import { newestSeals, sealsFrom } from './audit-verification.js';
 
 /** An audit entry, with its position in a paged list. */
 export type PlacedAuditRow = AuditRow & { position: number };
@@ -57,6 +57,11 @@ export class AuditReader {
    */
   seals(most: number): ReturnType<typeof newestSeals> {
     return newestSeals(this.database, this.secrets, most);
+  }
+
+  /** Compares the seals from the id `first` on with the entries that they cover. */
+  sealsFrom(first: string, most: number): ReturnType<typeof sealsFrom> {
+    return sealsFrom(this.database, this.secrets, first, most);
   }
 }
 
