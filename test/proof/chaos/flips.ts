@@ -30,7 +30,7 @@ import { findingsOf, judge, settle } from './chaos-judge.js';
 import { Ledger } from './chaos-ledger.js';
 import { PollingPartner } from './polling-partner.js';
 
-const WORKERS = 24;
+const WORKERS = 64;
 const MOST_MOVES = 10;
 const POLLS = 2;
 const FEWEST_PER_SECOND = 200;
