@@ -1,7 +1,8 @@
 import { EligibilityModel } from '../eligibility/eligibility-model.fields.js';
 import type { LineOfFile } from '../eligibility/eligibility.commands.js';
-import { insufficientScope, malformedJson, type DomainError, type Fault } from '../platform/errors.js';
+import { insufficientScope, type DomainError, type Fault } from '../platform/errors.js';
 import { parseStrictJson } from '../platform/http/json-members.js';
+import { NOT_JSON } from '../platform/http/json-text.js';
 import { Faults } from '../platform/validation/faults.js';
 import { isObject } from '../platform/validation/fields.js';
 import { inspectBody } from '../platform/validation/members.js';
@@ -104,7 +105,7 @@ function ofJson(line: number, json: string): Said {
     value = parseStrictJson(Buffer.from(json));
   } catch (error) {
     const { code, detail: said } = error as DomainError;
-    const isJson = said !== malformedJson.description;
+    const isJson = said !== NOT_JSON;
     const isListed = json.endsWith(',');
     const detail = isJson
       ? said

@@ -46,10 +46,12 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+/** The detail of the error for a text that is not JSON. */
+export const NOT_JSON = `The body must be one JSON value in UTF-8 (RFC 8259), nested at most ${MOST_DEPTH} levels deep.`;
+
 /** Returns the error for a text that is not JSON. Repeated members have an error of their own (json-members.ts). */
 export function notJson(): DomainError {
-  const detail = `The body must be one JSON value in UTF-8 (RFC 8259), nested at most ${MOST_DEPTH} levels deep.`;
-  return malformedJson.error({ detail });
+  return malformedJson.error({ detail: NOT_JSON });
 }
 
 function tooDeep(): Error {
