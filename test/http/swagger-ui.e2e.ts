@@ -242,7 +242,7 @@ describe('Swagger UI of a sandbox', () => {
     await execute(`GET ${ofTest}/results`);
     await execute(`GET ${ofAccount}/changes`);
     await execute(`POST ${ofAccount}/eligibility-imports`);
-  }, 120_000);
+  }, 300_000);
 
   it('Swagger UI of a sandbox sends an operator\'s examples with one click on "Execute"', async () => {
     await authorize(sandbox['operator']);
@@ -255,7 +255,7 @@ describe('Swagger UI of a sandbox', () => {
       await execute(`GET /admin/${name}`);
     await execute('POST /sandbox/clock');
     for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);
-  }, 120_000);
+  }, 300_000);
 
   it("Swagger UI of a sandbox has a client's or operator's example for every tag of the OpenAPI document", () => {
     const tags = Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation) => operation.tags));
