@@ -53,7 +53,7 @@ describe('every route of the document', () => {
     const open = declaredRoutes(app.app).filter(({ access }) => access === 'public' || access === 'client');
     expect(
       open.every(({ operationId }) =>
-        /^(Token|Health|Problems|Launch|Jwks|Console|Guide|Llms|Root|Schemas)/.test(operationId),
+        /^(Token|Health|Problems|Launch|Jwks|Console|Guide|Llms|Look|Root|Schemas)/.test(operationId),
       ),
     ).toBe(true);
   });
