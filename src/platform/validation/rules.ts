@@ -197,22 +197,27 @@ export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
       if (!Array.isArray(value)) return [fault('type_invalid', 'Must be an array.')];
       if (value.length > maxItems) return [fault('too_many', `Must have at most ${maxItems} entries.`)];
       if (value.length < minItems) return [fault('too_few', `Must have at least ${minItems} entries.`)];
-      return value.flatMap((entry: unknown, index) =>
-        (entry == null ? [fault('type_invalid', 'Must not be null.')] : item.faults(entry)).map((found) => ({
-          ...found,
-          pointer: `/${index}${found.pointer}`,
-        })),
-      );
+      return value.flatMap((entry: unknown, index) => faultsOfEntry(item, entry, index));
     },
   };
 }
 
-/** Returns the rule for a list in which repeated values count once. */
+function faultsOfEntry(item: Rule, entry: unknown, index: number): ReturnType<Rule['faults']> {
+  const faults = entry == null ? [fault('type_invalid', 'Must not be null.')] : item.faults(entry);
+  return faults.map((found) => ({ ...found, pointer: `/${index}${found.pointer}` }));
+}
+
+/** Returns the rule for a list in which repeated values count once. The faults of such a value are reported once. */
 export function setOf(item: Rule, maxItems: number): Rule {
-  const short = listOf(item, maxItems);
-  const long = listOf(item, Infinity);
-  const isSmall = (value: unknown) => Array.isArray(value) && new Set(value).size <= maxItems;
-  return { schema: short.schema, faults: (value) => (isSmall(value) ? long : short).faults(value) };
+  const list = listOf(item, maxItems);
+  return {
+    schema: list.schema,
+    faults(value) {
+      const distinct = Array.isArray(value) ? new Set<unknown>(value) : null;
+      if (distinct === null || distinct.size > maxItems) return list.faults(value);
+      return [...distinct].flatMap((entry) => faultsOfEntry(item, entry, (value as unknown[]).indexOf(entry)));
+    },
+  };
 }
 
 const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
