@@ -8,9 +8,7 @@ export type Schema = Record<string, unknown>;
 /** A rule for the value of a member: its check, and its schema in the OpenAPI document. */
 export interface Rule {
   readonly schema: Schema;
-  /**
-   * Returns the faults of a value that is neither undefined nor null. Pointers are relative to the value (`""`, `/3`).
-   */
+  /** Returns the faults of a value that is not null. Pointers are relative to the value (`""`, `/3`). */
   faults(value: unknown): Fault[];
 }
 
@@ -213,8 +211,8 @@ export function setOf(item: Rule, maxItems: number): Rule {
   return {
     schema: list.schema,
     faults(value) {
-      const distinct = Array.isArray(value) ? new Set<unknown>(value) : null;
-      if (distinct === null || distinct.size > maxItems) return list.faults(value);
+      const distinct = new Set<unknown>(Array.isArray(value) ? value : []);
+      if (distinct.size === 0 || distinct.size > maxItems) return list.faults(value);
       return [...distinct].flatMap((entry) => faultsOfEntry(item, entry, (value as unknown[]).indexOf(entry)));
     },
   };
