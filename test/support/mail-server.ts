@@ -40,10 +40,12 @@ export class MailServer {
         username === USER && password === PASSWORD ? done(null, { user: username }) : done(new Error('Invalid login')),
       onData: (stream, session, done) => {
         this.offered += 1;
+        // A mail that was offered while the server was silent is not accepted later.
+        const { isSilent } = this;
         const chunks: Buffer[] = [];
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
         stream.on('end', () => {
-          if (this.isSilent) return;
+          if (isSilent) return;
           if (this.refusal !== null)
             return done(Object.assign(new Error('Refused for somebody@example.org'), { responseCode: this.refusal }));
           const recipients = session.envelope.rcptTo.map(({ address }) => address);
