@@ -17,8 +17,12 @@ import { applyTheme } from './shell/theme';
 const container = document.getElementById('console')!;
 applyTheme();
 void loadSession();
-import('./app').then(
-  ({ start }) => start(container),
+// The fonts are loaded before the first page is drawn, because a font that replaces another one moves what is below.
+const fonts = ['1em "Geist Variable"', '1em "Geist Mono Variable"'].map((font) => document.fonts.load(font));
+const patience = new Promise((resolve) => setTimeout(resolve, 2_000));
+const drawable = Promise.race([Promise.allSettled(fonts), patience]);
+Promise.all([import('./app'), drawable]).then(
+  ([{ start }]) => start(container),
   (error: Error) => {
     container.textContent = `The console could not be loaded: ${error.message}. Reload the page.`;
   },
