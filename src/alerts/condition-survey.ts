@@ -111,12 +111,19 @@ export class ConditionSurvey {
   }
 
   private async brokenAudit(): Promise<Condition[]> {
-    const { agrees, from_row, because } = await this.audit.seals(NEWEST_SEALS);
-    const { fault, next } = await this.audit.sealsFrom(this.nextSeal, MORE_SEALS);
-    this.nextSeal = next;
+    const newest = await this.audit.seals(NEWEST_SEALS);
+    let fault: { fromRow: number | null; because: string | null } | null = newest.agrees
+      ? null
+      : { fromRow: newest.from_row, because: newest.because };
+    // If there are fewer seals, or one of them has a fault, no others need to be compared.
+    if (newest.checked_seals === NEWEST_SEALS) {
+      const others = await this.audit.sealsFrom(this.nextSeal, MORE_SEALS);
+      this.nextSeal = others.next;
+      fault = others.fault ?? fault;
+    }
     this.auditNotBefore = performance.now() + AUDIT_MS;
-    if (agrees && fault === null) return [];
-    const detail = fault ? `from row ${fault.fromRow} on: ${fault.because}` : `from row ${from_row} on: ${because}`;
+    if (fault === null) return [];
+    const detail = `from row ${fault.fromRow} on: ${fault.because}`;
     return [{ ...ofService('AUDIT_BROKEN', this.clock.now()), detail }];
   }
 }

@@ -4,10 +4,6 @@ import type { Subscription } from './subscription.entity.js';
 
 export const HOURS = 24;
 
-/** SQL: the time of the newest attempt to the partner of a subscription `s` that meets a condition on attempts `a`. */
-const newest = (condition: string) =>
-  `(SELECT max(a.at) FROM notification_attempts a WHERE a.subscription_id = s.id AND ${condition})`;
-
 /**
  * SQL: the first failed attempt after the newest success before a time, for a subscription `s`. A failed request that
  * was repeated with success within its attempt (RENEWED) is older than this success. Each part of the expression reads
@@ -15,7 +11,9 @@ const newest = (condition: string) =>
  */
 export const firstFailure = (success: string) => `(SELECT min(a.at) FROM notification_attempts a
     WHERE a.subscription_id = s.id AND a.failure IS NOT NULL AND a.at > coalesce(${success}, '-infinity'))`;
-export const newestSuccess = (condition = 'true') => newest(`a.failure IS NULL AND ${condition}`);
+/** SQL: the time of the newest successful attempt `a` to the partner of `s` that meets a condition. */
+export const newestSuccess = (condition = 'true') => `(SELECT max(a.at) FROM notification_attempts a
+    WHERE a.subscription_id = s.id AND a.failure IS NULL AND ${condition})`;
 
 /**
  * SQL: the columns `recent.last_ok`, the time of the last success of the partner of a subscription `s`, and
