@@ -1,4 +1,5 @@
 import type { EnvironmentReader } from '../platform/environment-reader.js';
+import { parseUrl } from '../platform/urls.js';
 
 /** The settings of the mail server for alerts. */
 export class AlertsConfig {
@@ -23,5 +24,6 @@ export class AlertsConfig {
 }
 
 function isSmtpUrl(text: string): boolean {
-  return URL.canParse(text) && /^smtps?:$/.test(new URL(text).protocol) && new URL(text).hostname !== '';
+  const url = parseUrl(text);
+  return url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '';
 }

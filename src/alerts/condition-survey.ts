@@ -10,6 +10,7 @@ import {
 } from '../notifications/conditions.queries.js';
 import { AuditReader } from '../platform/audit/audit.reader.js';
 import { Clock } from '../platform/clock.js';
+import { parseUrl } from '../platform/urls.js';
 import { SurveyOverdueUnmatched } from '../results/results.queries.js';
 import type { Condition, ConditionName } from './conditions.js';
 import { expiringStep } from './alerts.rules.js';
@@ -145,7 +146,7 @@ function ofPartner(named: NamedPartner, condition: ConditionName, since: Date): 
 }
 
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
+  return parseUrl(url)?.host ?? url;
 }
 
 function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { createTransport, type Transporter } from 'nodemailer';
 import { HttpConfig } from '../platform/http/http.config.js';
+import { parseUrl } from '../platform/urls.js';
 import { htmlText, plainText, type AlertContent } from './alert-text.rules.js';
 import { AlertsConfig } from './alerts.config.js';
 
@@ -112,5 +113,5 @@ function failed(message: string, reason: string | null = null): SendFailure {
 }
 
 function hostOf(baseUrl: string): string {
-  return URL.canParse(baseUrl) ? new URL(baseUrl).hostname : 'localhost';
+  return parseUrl(baseUrl)?.hostname ?? 'localhost';
 }

@@ -1,4 +1,5 @@
 import type { EnvironmentReader } from '../platform/environment-reader.js';
+import { parseUrl } from '../platform/urls.js';
 
 /** The settings of the OpenID Connect provider for operators, and the groups that grant rights. */
 export interface OidcSettings {
@@ -30,7 +31,7 @@ export function oidcSettings(read: Pick<EnvironmentReader, 'raw' | 'fault'>): Oi
       if (read.raw(name) !== undefined) read.fault(name, 'is of no use without OIDC_ISSUER');
     return null;
   }
-  const url = URL.canParse(issuer) ? new URL(issuer) : null;
+  const url = parseUrl(issuer);
   const local = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
   if (!url || !(url.protocol === 'https:' || local) || url.search !== '' || url.hash !== '')
     read.fault('OIDC_ISSUER', 'must be an https URL without query and fragment');

@@ -1,4 +1,5 @@
 import { withSecretFiles } from './secret-files.js';
+import { parseUrl } from './urls.js';
 
 /**
  * Thrown when an environment variable is invalid. `faults` has one readable line for each faulty variable. The lines
@@ -78,7 +79,7 @@ export class EnvironmentReader {
   httpUrl(name: string): string | null {
     const raw = this.raw(name);
     if (raw === undefined) return null;
-    const url = URL.canParse(raw) ? new URL(raw) : null;
+    const url = parseUrl(raw);
     if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
       this.fault(name, 'must be an http(s) URL without query and fragment');
     return raw.replace(/\/+$/, '');

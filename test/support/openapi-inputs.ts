@@ -1,6 +1,7 @@
 import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
+import { parseUrl } from '../../src/platform/urls';
 
 /** The part of JSON Schema that the OpenAPI document uses. */
 export interface Schema {
@@ -52,7 +53,7 @@ export class SchemaInputs {
 
   constructor(private readonly schemas: Record<string, Schema>) {
     addFormats(this.ajv);
-    this.ajv.addFormat('iri', (text) => URL.canParse(text));
+    this.ajv.addFormat('iri', (text) => parseUrl(text) !== null);
     this.ajv.addSchema({ $id: 'openapi', components: { schemas } });
   }
 

@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { parseUrl } from '../../platform/urls.js';
 import type { AddressLookup } from './partner-names.js';
 
 export type PartnerUrlCode =
@@ -69,8 +70,7 @@ export function isSameHost(one: string, other: string): boolean {
 }
 
 function hostOf(address: string): string {
-  const spelling = spellingOf(address);
-  return URL.canParse(spelling) ? new URL(spelling).hostname : '';
+  return parseUrl(spellingOf(address))?.hostname ?? '';
 }
 
 /**
@@ -100,13 +100,13 @@ function folderUrl(partnerUrl: string, folder: string): URL {
 function parseHttpsUrl(text: string): URL {
   // Control characters, blanks and backslashes are refused, because `new URL` silently drops tabs and line breaks, and
   // reads a backslash as a slash: the service would check an address that differs from the text.
-  if (/[\u0000-\u0020\u007f-\u009f\\]/.test(text) || !URL.canParse(text)) {
+  const url = /[\u0000-\u0020\u007f-\u009f\\]/.test(text) ? null : parseUrl(text);
+  if (url === null) {
     throw new PartnerUrlError(
       'url_invalid',
       'must be an absolute URL without spaces, control characters or backslashes',
     );
   }
-  const url = new URL(text);
   const authority = /^https:\/\/([^/?#]+)/i.exec(text)?.[1];
   if (url.protocol !== 'https:' || authority === undefined) {
     throw new PartnerUrlError('url_scheme', 'must begin with https://');

@@ -1,6 +1,7 @@
 import { escapePointer } from '../../platform/validation/members.js';
 import { fault, oneOf, text, type Rule, type Schema } from '../../platform/validation/rules.js';
 import type { Fault } from '../../platform/errors.js';
+import { parseUrl } from '../../platform/urls.js';
 import { parseTokenUrl } from '../partner/partner-address.js';
 import { url } from './subscription.rules.js';
 
@@ -121,7 +122,7 @@ const AUTH: Record<string, Record<string, AuthMember>> = {
       rule: text({
         min: 1,
         max: 2000,
-        accepts: (value) => URL.canParse(value) && !value.includes('#'),
+        accepts: (value) => parseUrl(value) !== null && !value.includes('#'),
         form: 'Must be an absolute URI without a fragment.',
         format: 'uri',
       }),

@@ -1,5 +1,6 @@
 import { isEmail, isISO31661Alpha2 } from 'class-validator';
 import { declareFaults } from '../errors.js';
+import { parseUrl } from '../urls.js';
 import { characterFault, fault, text, type Rule } from './rules.js';
 import { suggesting } from './suggesting.js';
 import { TIME_ZONE_LINKS } from './time-zone-links.js';
@@ -26,7 +27,7 @@ export function httpUrl(max = 2000): Rule {
     code: 'url_invalid',
     form: 'Must be an absolute http or https URL.',
     format: 'uri',
-    accepts: (value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value),
+    accepts: (value) => /^https?:\/\/\S+$/i.test(value) && parseUrl(value) !== null,
   });
 }
 

@@ -1,0 +1,13 @@
+import { parseUrl } from './urls';
+
+test('the 20,000th URL with an umlaut is parsed like the first', () => {
+  const body = JSON.stringify('https://münchen.example/über?ä=ö');
+  const read = () => parseUrl(JSON.parse(body) as string)?.href;
+  const first = read();
+  expect(first).toBe('https://xn--mnchen-3ya.example/%C3%BCber?%C3%A4=%C3%B6');
+  for (let call = 0; call < 20_000; call++) if (read() !== first) throw new Error(`call ${call} differs`);
+});
+
+test('a text that is no absolute URL has none', () => {
+  expect(['', 'a', '//a', 'https://', 'https://a b/', '/x'].map(parseUrl)).toEqual(Array(6).fill(null));
+});
