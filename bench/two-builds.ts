@@ -3,8 +3,9 @@
  *
  * Both builds run side by side on one PostgreSQL, each with its own database and partner, and take turns: in each round
  * one creates and books the given number of candidates while its subscription is suspended, and then resumes the
- * subscription. The figures are ratios of this build to the other one, the medians of the rounds: the rate, and the
- * processor time of the service and of PostgreSQL for each call. No subscription listens to changes of records.
+ * subscription. The figures are ratios of this build to the other one: the rate, and the processor time of the service
+ * and of PostgreSQL for each call. Each is printed as the median of the rounds with their quartiles. No subscription
+ * listens to changes of records.
  *
  * usage: node dist/bench/two-builds.js --other FOLDER [--rounds 10] [--calls 2000]
  */
@@ -14,11 +15,11 @@ import { parseArgs } from 'node:util';
 import { SCOPES } from '../src/platform/context/caller.js';
 import { Caller, callJson } from './calls.js';
 import { runCommand } from './command.js';
-import { median, medianRatio, round } from './figures.js';
+import { median, quantile, round } from './figures.js';
 import { prepare, TEST_CODE } from './prepare.js';
 import { withProcessorTime } from './processor-time.js';
 import { Program } from './program.js';
-import type { ReceiverReady } from './receiver.js';
+import type { Received, ReceiverReady } from './receiver.js';
 import { ServiceProcess } from './service-process.js';
 import { Stage } from './stage.js';
 
@@ -102,9 +103,10 @@ async function contestantOf(stage: Stage, name: string, build: string): Promise<
           caller.call('POST', `/accounts/${account}/candidates/c-${number}/tests/${TEST_CODE}/bookings`, BOOKING),
         ),
       deliver: async (_, count) => {
-        const received = receiver.ask({ expect: count });
+        await receiver.ask({ expect: count });
+        const all = receiver.heard<Received>();
         await post(`/admin/subscriptions/${id}/resume`);
-        await received;
+        await all;
       },
     },
     figures: { create: [], book: [], deliver: [] },
@@ -142,7 +144,9 @@ async function main(): Promise<boolean> {
       const line = (['rate', 'service', 'postgres'] as const).map((figure) => {
         const unit = figure === 'rate' ? '/s' : ' µs';
         const absolute = `${round(median(of(ours, figure)))} and ${round(median(of(other, figure)))}${unit}`;
-        return `${figure} ${medianRatio(of(ours, figure), of(other, figure)).toFixed(3)} (${absolute})`;
+        const ratios = Float64Array.from(of(ours, figure), (value, round) => value / of(other, figure)[round]).sort();
+        const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(ratios, share).toFixed(3));
+        return `${figure} ${middle} [${low}, ${high}] (${absolute})`;
       });
       process.stdout.write(`${work.padEnd(8)} ${line.join('   ')}\n`);
     }
