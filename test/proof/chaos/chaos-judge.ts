@@ -18,6 +18,18 @@ export async function settle(url: string): Promise<void> {
   }
 }
 
+/**
+ * Returns the events that the service left to an operator, because the partner refused an event several times while it
+ * accepted others. A partner that fails and works in turns makes healthy events look like that.
+ */
+export async function leftToOperator(url: string): Promise<{ id: string; booking: string }[]> {
+  const left = await query(
+    url,
+    `SELECT id, booking_code AS booking FROM notifications WHERE failure_reason = 'ONLY_THIS_EVENT'`,
+  );
+  return left as { id: string; booking: string }[];
+}
+
 /** Compares the acknowledged changes, and the events that the partner accepted, with the bookings and records. */
 export async function judge(url: string, account: string, load: BookingLoad, ledger: Ledger) {
   const bookings = await query(url, 'SELECT booking_code, event_sequence FROM bookings WHERE account_code = $1', [

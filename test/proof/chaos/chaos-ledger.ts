@@ -12,12 +12,19 @@ export class Ledger {
   private readonly underWay = new Set<string>();
   private readonly bookings = new Map<string, Seen[]>();
   private readonly kills: number[] = [];
+  /** The booking of each event that overtook another one. */
+  private readonly overtakings: string[] = [];
   inFlightTwice = 0;
   /**
    * The number of events that arrived before the partner had accepted an earlier event of the same booking, or during
    * another attempt for the booking.
+   * Bookings with an event that was {@link left} to an operator are not counted.
    */
-  overtaken = 0;
+  get overtaken(): number {
+    return this.overtakings.filter((booking) => !this.left.has(booking)).length;
+  }
+  /** The bookings with an event that the service left to an operator, because the partner accepted only other events. */
+  left: ReadonlySet<string> = new Set();
   refused = 0;
   /** The number of accepted requests; notifications that the partner polls are not counted. */
   pushed = 0;
@@ -75,12 +82,13 @@ export class Ledger {
    * booking.
    */
   unexplained(): { count: number; first: string | null } {
-    const checkers = new Map<number, TraceChecker>();
+    const checkers = new Map<string, TraceChecker>();
     let [count, first]: [number, string | null] = [0, null];
     for (const [booking, seen] of this.bookings) {
       const events = Math.max(...seen.map((one) => (one.what === 'kill' ? 0 : one.sequence)));
-      const checker = checkers.get(events) ?? new TraceChecker(events);
-      checkers.set(events, checker);
+      const isLeft = this.left.has(booking);
+      const checker = checkers.get(`${events} ${isLeft}`) ?? new TraceChecker(events, isLeft);
+      checkers.set(`${events} ${isLeft}`, checker);
       const trace = this.traceOf(seen);
       const at = checker.firstUnexplained(trace);
       if (at === null) continue;
@@ -94,8 +102,8 @@ export class Ledger {
     const seen = this.seenOf(booking);
     const answers = seen.flatMap((one) => (one.what === 'answer' ? [one] : []));
     for (let earlier = 1; earlier < sequence; earlier++)
-      if (!answers.some((one) => one.sequence === earlier && one.status === 200)) this.overtaken += 1;
-    if (seen.length > answers.length * 2) this.overtaken += 1;
+      if (!answers.some((one) => one.sequence === earlier && one.status === 200)) this.overtakings.push(booking);
+    if (seen.length > answers.length * 2) this.overtakings.push(booking);
     seen.push({ what: 'begin', sequence, at: Date.now() });
   }
 

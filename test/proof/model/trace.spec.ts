@@ -3,6 +3,7 @@ import { TraceChecker, type Observation } from './trace';
 const begin = (sequence: number): Observation => ({ what: 'begin', sequence });
 const answer = (sequence: number, status: 200 | 500): Observation => ({ what: 'answer', sequence, status });
 const kill: Observation = { what: 'kill' };
+const failed = (times: number): Observation[] => Array.from({ length: times }, () => [begin(1), answer(1, 500)]).flat();
 
 describe("the trace of a booking's attempts", () => {
   const checker = new TraceChecker(2);
@@ -26,5 +27,12 @@ describe("the trace of a booking's attempts", () => {
     ['a kill does not excuse two events at once', [kill, begin(1), answer(1, 500), begin(2)], 3],
   ])('the delivery model rejects the trace of a booking’s attempts: %s', (_name, trace, at) => {
     expect(checker.firstUnexplained(trace)).toBe(at);
+  });
+
+  it('the delivery model lets an event overtake one that failed four times only if the latter was left to an operator', () => {
+    const blaming = new TraceChecker(2, true);
+    const [three, four] = [3, 4].map((times) => [...failed(times), begin(2)]);
+    expect([blaming.firstUnexplained(four), checker.firstUnexplained(four)]).toEqual([null, 8]);
+    expect(blaming.firstUnexplained(three)).toBe(6);
   });
 });

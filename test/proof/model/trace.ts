@@ -49,14 +49,15 @@ export class TraceChecker {
    * The model has a single worker, which represents all: a booking has only one running attempt at a time, and a
    * restarted worker behaves like any other.
    * @param events the number of the booking's events
+   * @param blames whether an event that fails while others succeed is left to an operator
    */
-  constructor(events: number) {
+  constructor(events: number, blames = false) {
     const names = Array.from({ length: events }, (_, i) => `AX${i + 1}`);
     this.model = new DeliveryModel({
       name: 'trace',
       subjects: subjects(names.join(' ')),
       workers: 1,
-      world: { kills: true, outages: true, others: true },
+      world: { kills: true, outages: true, others: true, blames },
     });
     const states = new StateStore(this.model.size);
     states.add(this.model.initial());
