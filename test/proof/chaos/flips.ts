@@ -31,7 +31,7 @@ import { Ledger } from './chaos-ledger.js';
 import { PollingPartner } from './polling-partner.js';
 
 const WORKERS = 64;
-const MOST_MOVES = 10;
+const MOST_MOVES = 20;
 const POLLS = 2;
 const FEWEST_PER_SECOND = 200;
 const REPORTED = 100;
