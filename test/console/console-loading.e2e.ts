@@ -22,8 +22,8 @@ beforeAll(async () => {
     window.moved = [];
     new PerformanceObserver((list) => {
       for (const { value, hadRecentInput, sources } of list.getEntries())
-        // Lower scores are those of a column or a dot that moves by a few pixels.
-        if (!hadRecentInput && value >= 0.01) window.moved.push(...sources.map(({ node }) => value.toFixed(4) + ' ' + (node?.outerHTML ?? '').slice(0, 120)));
+        // A lower score is that of a dot that moves by less than its own width.
+        if (!hadRecentInput && value >= 0.0001) window.moved.push(...sources.map(({ node }) => value.toFixed(4) + ' ' + (node?.outerHTML ?? '').slice(0, 120)));
     }).observe({ type: 'layout-shift', buffered: true });`);
 });
 afterEach(() => driver.expectNoComplaints());

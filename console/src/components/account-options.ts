@@ -39,6 +39,13 @@ export function useAccountOptions(): readonly Option[] {
   );
 }
 
+/** Returns whether the names of accounts have arrived, or will not arrive soon because their request failed. */
+export function useHasAccountNames(): boolean {
+  const isAdmin = useScopes().includes('admin');
+  const { isPending, failureCount } = useQuery({ ...accountsQuery, enabled: isAdmin });
+  return !isAdmin || !isPending || failureCount > 0;
+}
+
 /** The filter with which the user chooses an account by its name or its code. */
 export const ACCOUNT_FILTER: Filter = {
   name: 'account_code',

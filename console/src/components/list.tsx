@@ -1,6 +1,7 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { listQuery, type ListSource } from '../api/list-query';
+import { useHasAccountNames } from './account-options';
 import { Button } from './button';
 import { Loading, ProblemNote, StaleNote } from './states';
 import { Table, type TableProps } from './table';
@@ -26,7 +27,10 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
     if (isWaiting && !isFetching) void fetchNextPage();
   }, [isWaiting, isFetching, fetchNextPage]);
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
-  if (query.data === undefined)
+  // Names that arrive after the rows would change the widths of the columns.
+  const waitsForNames =
+    !useHasAccountNames() && table.columns.some((column) => 'as' in column && column.as === 'account');
+  if (query.data === undefined || waitsForNames)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
   return (
     <div className={query.isPlaceholderData ? 'list waiting' : 'list'} aria-busy={query.isFetching}>
