@@ -44,8 +44,10 @@ import { LaterFeatures } from './later-features.js';
 
 const PROCESSES = 6;
 const QUIET_MS = 20_000;
-/** The number of bookings that are made at the same time, enough to use about half of two cores. */
-const WORKERS = 12;
+/** The number of bookings that are made at the same time. With more of them, two cores are saturated. */
+const WORKERS = 4;
+/** The time, in milliseconds, in which calls that have chosen a process connect to it before it is asked to end. */
+const DRAIN_MS = 250;
 const MOST_RATIO = 1.5;
 /** Release 1.0 does not know the scope `partner`. */
 const SCOPES_OF_1_0 = SCOPES.filter((scope) => scope !== 'partner');
@@ -121,7 +123,9 @@ async function run(stops: Stop[]): Promise<boolean> {
         mail,
         stops,
       });
-      await services.shift()!.kill('SIGTERM');
+      const leaving = services.shift()!;
+      await pause(DRAIN_MS);
+      await leaving.kill('SIGTERM');
     }
     process.stdout.write(`roll ${roll}/${rolls}: ${load.acknowledged.size} bookings, ${polled.accepted.size} polled\n`);
   }
