@@ -24,8 +24,12 @@ const AHEAD_S = 0.1;
 /** The pace, in requests per second, from which the limit is removed; then the lowest pace. */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
-/** The fraction of the ceiling at which the pace stays for a while. */
+/**
+ * The fraction of the ceiling at which the pace stays for a while. Below `SLOW` it is lower: at one request a second, a
+ * request that leaves 80 ms late must not be followed too early by the next one.
+ */
 const SAFE = 0.97;
+const SLOW_SAFE = 0.92;
 /** The factor by which a pace that proved too high is reduced. */
 const REDUCED = 0.95;
 /**
@@ -57,7 +61,7 @@ const GUESSED = -2;
  * The number of successful responses that make up for one "busy" response, and the maximum number of "busy" responses
  * that are remembered.
  */
-const DEBT = 29;
+const DEBT = 27;
 const REMEMBERED = 2;
 
 /** The SQL condition that a period is over, or has not begun because the clock was set back. */
@@ -86,8 +90,9 @@ const HOLD = `greatest(0, ${PATIENCE_S} * s.pace_ceiling * power(2, least(s.pace
 
 /** The SQL expression for the pace of a subscription `s` after a number of successful responses. */
 export const GROWN = (answers: string): string => {
-  const grown = `CASE WHEN s.pace < ${SAFE} * s.pace_ceiling
-      THEN least(${SAFE} * s.pace_ceiling, s.pace + ${REGAIN} * ${answers})
+  const safe = `CASE WHEN s.pace_ceiling < ${SLOW} THEN ${SLOW_SAFE} ELSE ${SAFE} END * s.pace_ceiling`;
+  const grown = `CASE WHEN s.pace < ${safe}
+      THEN least(${safe}, s.pace + ${REGAIN} * ${answers})
     WHEN s.pace > ${RISEN} * s.pace_ceiling THEN s.pace + ${RISING} * ${answers}
     WHEN s.pace_good + ${answers} > ${HOLD} THEN s.pace + ${PROBE} * ${answers} ELSE s.pace END`;
   return `nullif(least(${grown}, ${UNBOUNDED}), ${UNBOUNDED})`;
