@@ -27,10 +27,9 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
     if (isWaiting && !isFetching) void fetchNextPage();
   }, [isWaiting, isFetching, fetchNextPage]);
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
-  // Names that arrive after the rows would change the widths of the columns.
-  const waitsForNames =
-    !useHasAccountNames() && table.columns.some((column) => 'as' in column && column.as === 'account');
-  if (query.data === undefined || waitsForNames)
+  // Account names that arrive after the rows would change the widths of the columns.
+  const hasNames = useHasAccountNames();
+  if (query.data === undefined || !hasNames)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
   return (
     <div className={query.isPlaceholderData ? 'list waiting' : 'list'} aria-busy={query.isFetching}>
