@@ -66,7 +66,7 @@ module.exports = {
       from: { path: '^src/notifications/partner/' },
       to: {
         path: '^src/',
-        pathNot: ['^src/notifications/partner/', '^src/platform/time-limit\\.ts$'],
+        pathNot: ['^src/notifications/partner/', '^src/platform/(time-limit|urls)\\.ts$'],
       },
     },
     {
