@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CEILING, CONFIRMED, INDEBTED, RESERVE } from '../../src/notifications/delivery/pace-statements';
+import { CEILING, CONFIRMED, GROWN, INDEBTED, RESERVE } from '../../src/notifications/delivery/pace-statements';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import type { PartnerAnswer } from '../support/partner';
@@ -247,12 +247,12 @@ describe('the pace of a partner', () => {
 
   test.each([
     ['is guessed from the first answers', { pace: null, ceiling: null }, 5, [5, -2, 0]],
-    ['stays when a trial fails, and is confirmed', { pace: 9, ceiling: 5 }, 5, [5, 1, -29]],
-    ['rises when a trial had more answers', { pace: 90, ceiling: 5, confirmed: 1 }, 50, [50, 0, -29]],
-    ['falls to the answers of the last second', { pace: 24, ceiling: 48, good: -28 }, 1, [1, 0, -57]],
-    ['falls a little when a safe pace was too high', { pace: 4, ceiling: 4.1 }, 4, [3.8, 1, -29]],
-    ['falls by a quarter at most if it is slow', { pace: 1, ceiling: 1.03 }, 0, [0.75, 0, -29]],
-    ['falls by half without any answer', { pace: 4, ceiling: 4.1, good: -40 }, 0, [2, 0, -58]],
+    ['stays when a trial fails, and is confirmed', { pace: 9, ceiling: 5 }, 5, [5, 1, -27]],
+    ['rises when a trial had more answers', { pace: 90, ceiling: 5, confirmed: 1 }, 50, [50, 0, -27]],
+    ['falls to the answers of the last second', { pace: 24, ceiling: 48, good: -20 }, 1, [1, 0, -47]],
+    ['falls a little when a safe pace was too high', { pace: 4, ceiling: 4.1 }, 4, [3.8, 1, -27]],
+    ['falls by a quarter at most if it is slow', { pace: 1, ceiling: 1.03 }, 0, [0.75, 0, -27]],
+    ['falls by half without any answer', { pace: 4, ceiling: 4.1, good: -40 }, 0, [2, 0, -54]],
   ] as const)('the rate of a partner %s, after a busy answer', async (_title, before, answers, after) => {
     subscribed = await Subscribed.start(app);
     await sets(before);
@@ -262,6 +262,18 @@ describe('the pace of a partner', () => {
       [subscribed.id, answers],
     );
     expect([Number(row['ceiling']), row['confirmed'], row['good']]).toEqual(after);
+  });
+
+  test.each([
+    ['one request a second', '8 %', { pace: 0.5, ceiling: 1 }, 0.92],
+    ['50 requests a second', '3 %', { pace: 30, ceiling: 50 }, 48.5],
+  ])('the rate of a partner that accepts %s stays %s below it', async (_accepts, _below, before, grown) => {
+    subscribed = await Subscribed.start(app);
+    await sets(before);
+    const [row] = await app.given.sql(`SELECT ${GROWN('10')} AS pace FROM subscriptions s WHERE s.id = $1`, [
+      subscribed.id,
+    ]);
+    expect(row['pace']).toBe(grown);
   });
 
   test.each([
