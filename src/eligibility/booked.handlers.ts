@@ -85,18 +85,22 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
           return this.store.followBooking(record, { booking_on: outcome.bookingOn }, now);
         case 'excused absence':
         case 'cancelled':
-          // A record of an absence is not live, so a newer record may have replaced it.
-          if (record.status === 'ABSENT' && (await this.store.hasLive(record)))
-            throw forbiddenOperation.error({ detail: 'The candidate has a newer eligibility for this test.' });
-          return this.store.followBooking(
-            record,
-            { ...NO_BOOKING, status: isWindowOver(record, now) ? 'EXPIRED' : openStatus(record) },
-            now,
-          );
+          return this.reopen(record, now);
         case 'absence':
           return this.store.followBooking(record, { ...NO_BOOKING, status: 'ABSENT' }, now);
       }
     });
+  }
+
+  /** @throws DomainError forbidden_operation if a newer record has replaced the record of an absence, which is not live */
+  private async reopen(record: BookedEligibility, now: Date): Promise<BookedEligibility> {
+    const status = isWindowOver(record, now) ? 'EXPIRED' : openStatus(record);
+    if (record.status === 'ABSENT') {
+      if (await this.store.hasLive(record))
+        throw forbiddenOperation.error({ detail: 'The candidate has a newer eligibility for this test.' });
+      await this.store.change(record, { status }, now);
+    }
+    return this.store.followBooking(record, { ...NO_BOOKING, status }, now);
   }
 }
 

@@ -3,7 +3,7 @@ import { Clock } from '../platform/clock.js';
 import type { AllowedAccounts } from '../platform/context/caller.js';
 import type { RecordEventClass } from '../platform/changes/record-event.js';
 import { Batched, numbered } from '../platform/database/batched.js';
-import { acrossAccounts, Database, expectingFew, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, expectingFew, prepared, violatedConstraint } from '../platform/database/database.js';
 import { nextOccurredAt } from '../platform/events/domain-event.js';
 import { MustBeAlone } from '../platform/unit-of-work/running-unit.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -144,6 +144,14 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
  * Fetches and locks eligibility records for a change, so that changes of the same record run one after another. The
  * records of a candidate are always locked newest first, so that no deadlock is possible.
  */
+/**
+ * Ends a transaction that revives a record after another transaction has created a live one. The unit of work repeats
+ * transactions with this SQLSTATE (serialization_failure), and then finds the live record.
+ */
+class Overtaken extends Error {
+  readonly code = '40001';
+}
+
 @Injectable()
 export class EligibilityStore {
   private readonly freeOfCandidates: Batched<object, BookedEligibility & { n: number }>;
@@ -272,10 +280,18 @@ export class EligibilityStore {
     return this.changeState(record, { ...changes, last_event_at: nextOccurredAt(now, record.last_event_at) }, now);
   }
 
-  /** Writes the given members of the record, and the time of the change. */
+  /**
+   * Writes the given members of the record, and the time of the change, at once. If the change revives a record while
+   * another transaction creates a live one, the unit of work is repeated.
+   */
   async change(record: Eligibility, changes: Partial<Eligibility>, now: Date): Promise<Eligibility> {
     Object.assign(record, changes, { updated_datetime: now });
-    await this.database.manager.update(Eligibility, record.svc_eligiblity_id, { ...changes, updated_datetime: now });
+    const values = { ...changes, updated_datetime: now };
+    try {
+      await this.database.manager.update(Eligibility, record.svc_eligiblity_id, values);
+    } catch (error) {
+      throw violatedConstraint(error) === 'eligibilities_live_key' ? new Overtaken() : error;
+    }
     return record;
   }
 }

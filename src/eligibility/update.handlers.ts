@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation, type Fault } from '../platform/errors.js';
 import { Faults } from '../platform/validation/faults.js';
@@ -20,15 +19,6 @@ import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
 import { assertMeant, changedAttributes, withAllAttributes } from './line-of-file.js';
 import { isWindowOver } from './eligibility.fields.js';
 import { isInWindow, isSameSet, openStatus } from './eligibility.rules.js';
-
-/**
- * Ends the transaction of an update that revives an expired record, after another transaction has created a live record.
- * The unit of work repeats transactions with this SQLSTATE (serialization_failure), and the update then finds the live
- * record.
- */
-class Overtaken extends Error {
-  readonly code = '40001';
-}
 
 @CommandHandler(UpdateEligibility)
 export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibility> {
@@ -91,7 +81,6 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     try {
       await this.store.change(record, changes, now);
     } catch (error) {
-      if (violatedConstraint(error) === 'eligibilities_live_key') throw new Overtaken();
       throw refusalOf(error) ?? error;
     }
     this.store.raise(EligibilityUpdated, record);

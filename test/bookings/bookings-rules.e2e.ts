@@ -208,6 +208,30 @@ describe('an absence that is excused afterwards', () => {
     expect((await absence(missed, true)).body.code).toBe('booking_closed');
   });
 
+  it('of an excuse and a new record at the same time, one succeeds and the other is refused', async () => {
+    for (let round = 0; round < 12; round++) {
+      const record = await app.given.eligibility(scene);
+      candidate = record['candidate'].candidate_id as string;
+      const code = await booked();
+      await absence(code, false);
+      const [excused, created] = await Promise.all([
+        absence(code, true),
+        app.call('POST', `/accounts/${scene.account}/candidates`, {
+          token: scene.token,
+          body: {
+            candidate: record['candidate'],
+            test_code: scene.testCode,
+            eligibility_end_date: '2036-01-01T00:00:00Z',
+          },
+        }),
+      ]);
+      expect([
+        [204, 400],
+        [403, 200],
+      ]).toContainEqual([excused.status, created.status]);
+    }
+  });
+
   it('two simultaneous requests to excuse an absence raise one event', async () => {
     const code = await booked();
     await absence(code, false);
