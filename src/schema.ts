@@ -66,6 +66,7 @@ import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
 import { ImportsFileName1764500800000 } from './migrations/1764500800000-imports-file-name.js';
 import { AttemptOutcomes1764500900000 } from './migrations/1764500900000-attempt-outcomes.js';
+import { RepeatedResults1764501000000 } from './migrations/1764501000000-repeated-results.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
 import { RecordChanges1764500200000 } from './migrations/1764500200000-record-changes.js';
 import { ExpiringDays1764500300000 } from './migrations/1764500300000-expiring-days.js';
@@ -159,6 +160,7 @@ const MIGRATIONS = [
   PollDelivery1764500600000,
   Digests1764500700000,
   AttemptOutcomes1764500900000,
+  RepeatedResults1764501000000,
 ];
 
 /**

@@ -147,6 +147,7 @@ export const malformedRequest = defineProblem(
   'invalid',
   'The request cannot be read',
   'The path, a header or the transfer encoding of the request violates the rules of HTTP.',
+  KEPT_RESULT,
 );
 export const unauthorized = defineProblem(
   'unauthorized',

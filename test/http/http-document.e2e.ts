@@ -62,6 +62,20 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('each example of an error in the OpenAPI document has the status of its response', () => {
+    const wrong = Object.entries(document.paths as Record<string, Record<string, any>>).flatMap(([path, item]) =>
+      Object.entries(item).flatMap(([method, { responses }]) =>
+        Object.entries(responses as Record<string, any>).flatMap(([status, { content }]) =>
+          Object.entries((content?.['application/problem+json']?.examples ?? {}) as Record<string, { $ref: string }>)
+            .map(([code, { $ref }]) => ({ code, ...document.components.examples[$ref.split('/').at(-1)!] }))
+            .filter(({ value }) => value.status !== Number(status))
+            .map(({ code }) => `${method} ${path} ${status}: ${code}`),
+        ),
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it('the OpenAPI document names the parts of readiness as the service does, also in its examples', async () => {
     const { '200': ready, '503': unready } = document.paths['/health/ready'].get.responses as Schema;
     const { parts } = (await app.call('GET', '/health/ready')).body as { parts: object };

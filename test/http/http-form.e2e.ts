@@ -122,6 +122,34 @@ describe('§2 the faults of a request', () => {
   });
 });
 
+describe('§2 the routes of operators without a body', () => {
+  it('refuses every member that is sent to a route without a body, because it would have no effect', async () => {
+    const { body: document } = await app.call('GET', '/openapi.json');
+    const routes = Object.entries(document.paths as Record<string, Record<string, { requestBody?: object }>>).flatMap(
+      ([path, item]) =>
+        Object.entries(item)
+          .filter(([method, { requestBody }]) => !['get', 'delete'].includes(method) && requestBody === undefined)
+          .map(
+            ([method]) =>
+              [method.toUpperCase(), path.replaceAll(/\{[^}]+\}/g, '00000000-0000-4000-8000-000000000000')] as const,
+          )
+          .filter(([, path]) => path.startsWith('/admin/')),
+    );
+    expect(routes.length).toBeGreaterThan(15);
+    for (const [method, path] of routes) {
+      const { status, body } = await app.call(method, path, { token: operator, body: { foo: 1 } });
+      expect([method, path, status, told(body?.errors ?? [])]).toEqual([
+        method,
+        path,
+        400,
+        expect.arrayContaining(['/foo unknown_field']),
+      ]);
+    }
+    const { body } = await app.call('POST', '/admin/eligibilities/X/release', { token: operator, body: [1] });
+    expect(told(body.errors)).toContain(' type_invalid');
+  });
+});
+
 describe('§2 the catalogue of errors', () => {
   it('the catalogue of errors explains every fault code and its remedy', async () => {
     for (const code of [

@@ -106,6 +106,49 @@ describe('an account result sent by a driver of two accounts', () => {
 });
 
 describe('a registration result', () => {
+  it('shows a registration result to the staff of the account whose exam it names when it arrives again', async () => {
+    const code = app.given.unique('CE-');
+    const bodyWith = (extRecordLocator: string) =>
+      registrationBody({ examMetaData: { examCode: code, extRecordLocator } });
+    const send = async () =>
+      (await deliveries.register(driver, bodyWith('L-WRONG'))).body.unmatched_result_id as string;
+    const id = await send();
+    expect(await listed(staffOfA)).not.toContain(id);
+    await app.given.eligibility(a, { client_eligibility_id: code });
+    expect((await deliveries.register(driver, bodyWith('L-RIGHT'))).status).toBe(200);
+    expect(await send()).toBe(id);
+    expect(await listed(staffOfA)).toContain(id);
+    expect(await listed(staffOfZ)).not.toContain(id);
+  });
+
+  it('shows a faulty registration result to the staff of the account whose exam its locator names', async () => {
+    const locator = app.given.unique('L-');
+    const record = await app.given.eligibility(a);
+    const { booking_code: examCode } = await app.given.booking(a, record);
+    const of = (code: unknown) => registrationBody({ examMetaData: { examCode: code, extRecordLocator: locator } });
+    expect((await deliveries.register(driver, of(examCode))).status).toBe(200);
+    const { body } = await deliveries.register(driver, of([1]));
+    expect(body.code).toBe('validation_error');
+    expect(await listed(staffOfA)).toContain(body.unmatched_result_id);
+    expect(await listed(staffOfZ)).not.toContain(body.unmatched_result_id);
+  });
+
+  it('a body that an operator accepted for an exam of another account is not accepted a second time, and its exam is hidden from the staff of the sender', async () => {
+    const user = await app.given.token([z.account], ['results']);
+    const body = registrationBody({ examMetaData: { examCode: app.given.unique('CE-') } });
+    const { unmatched_result_id: id } = (await deliveries.register(user, body)).body as { unmatched_result_id: string };
+    const accept = (record: Record<string, any>, unmatched: string) =>
+      ask(operator, 'POST', `/admin/unmatched-results/${unmatched}/accept`, {
+        svc_eligiblity_id: record['svc_eligiblity_id'],
+        reason: 'The candidate took this exam.',
+      });
+    expect((await accept(await app.given.eligibility(a), id)).status).toBe(204);
+    expect((await deliveries.register(user, body)).status).toBe(200);
+    const read = async (token: string) => (await ask(token, 'GET', `/admin/unmatched-results/${id}`)).body;
+    expect(await read(staffOfZ)).toMatchObject({ svc_eligiblity_id: null, accept_reason: null });
+    expect(await read(operator)).toMatchObject({ accept_reason: 'The candidate took this exam.' });
+  });
+
   it('if a user of two accounts sends a registration result that names no exam, only operators can see it', async () => {
     const id = await registrationResult('NOWHERE');
     await expectHidden(id, staffOfA);

@@ -152,6 +152,23 @@ describe('a body that matched no exam', () => {
     expect((await get(young)).status).toBe(200);
   });
 
+  it('keeps an unmatched result for 30 days after it arrived for the last time', async () => {
+    const body = registrationBody({ examMetaData: { examCode: app.given.unique('NOWHERE-') } });
+    const send = async () => (await deliveries.register(scene.token, body)).body.unmatched_result_id as string;
+    const repeated = await send();
+    await app.given.sql(`UPDATE unmatched_results SET received_datetime = now() - interval '31 days' WHERE id = $1`, [
+      repeated,
+    ]);
+    expect(await send()).toBe(repeated);
+    await app.app.get(UnmatchedSweep).run();
+    expect((await get(repeated)).status).toBe(200);
+    await app.given.sql(`UPDATE unmatched_results SET repeated_datetime = now() - interval '31 days' WHERE id = $1`, [
+      repeated,
+    ]);
+    await app.app.get(UnmatchedSweep).run();
+    expect((await get(repeated)).status).toBe(404);
+  });
+
   it('lists unmatched results page by page, newest first', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.unshift(await refused());

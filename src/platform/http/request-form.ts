@@ -82,6 +82,8 @@ interface Taken {
   readonly path: Dto | null;
   readonly query: Dto | null;
   readonly body: Dto | null;
+  /** Whether the handler reads no part of the body. */
+  readonly takesNoBody: boolean;
   readonly readsQueryItself: boolean;
   /** Whether the response is a page of a list. The client chooses the size of the page. */
   readonly isPage: boolean;
@@ -105,7 +107,7 @@ export class RequestForm implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    const { path, query, body, readsQueryItself, isPage } = this.takenBy(context);
+    const { path, query, body, takesNoBody, readsQueryItself, isPage } = this.takenBy(context);
     const faults = new Faults();
     if (path !== null) request.params = readParameters(path, request.params, false, faults) as Request['params'];
     const isStrict = !readsQueryItself && this.isStrict(request);
@@ -125,7 +127,8 @@ export class RequestForm implements CanActivate {
       // The names of the members are only stored if the body has no faults, because the audit log must not repeat
       // unknown names.
       if (faults.isEmpty && isObject(sent)) requestContext().members = Object.keys(sent);
-    }
+    } else if (takesNoBody && this.isAdministration(request) && request.body !== undefined)
+      inspectBody(NoMembers, request.body, faults);
     if (!faults.isEmpty && (faults.isFull || !this.checksMore(context, isUnreadable))) faults.refuse();
     return isPage ? takeReadTurn(context.switchToHttp().getResponse<Response>()) : true;
   }
@@ -137,6 +140,12 @@ export class RequestForm implements CanActivate {
   private isStrict({ path }: Request): boolean {
     const own = path.slice(this.config.basePath.length).toLowerCase();
     return /^\/(accounts|admin|partner)\//.test(own);
+  }
+
+  /** Returns whether the request changes something by a route of operators or partners. DELETE has no body. */
+  private isAdministration({ path, method }: Request): boolean {
+    const own = path.slice(this.config.basePath.length).toLowerCase();
+    return /^(POST|PUT|PATCH)$/.test(method) && /^\/(admin|partner)\//.test(own);
   }
 
   private headerFaults(request: Request, context: ExecutionContext): readonly Fault[] {
@@ -168,6 +177,12 @@ function readBody(dto: Dto, value: unknown, faults: Faults): object {
   return read ? read(value, faults) : inspectBody(dto, value, faults).body;
 }
 
+/** The arguments with which a handler can read the body. */
+const READS_BODY = [RouteParamtypes.BODY, RouteParamtypes.RAW_BODY, RouteParamtypes.REQUEST];
+
+/** The body of a route that takes none: a member that a client sends in it would have no effect. */
+class NoMembers {}
+
 /**
  * The classes that TypeScript's decorator metadata contains for parameters of the type `unknown` or of a primitive
  * type.
@@ -195,6 +210,7 @@ function takenBy(controller: Type, method: string): Taken {
     path: classOf(RouteParamtypes.PARAM),
     query,
     body: classOf(RouteParamtypes.BODY),
+    takesNoBody: !Object.keys(args).some((key) => READS_BODY.some((kind) => key.startsWith(`${kind}:`))),
     readsQueryItself: Object.keys(args).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`)) && query === null,
     isPage: query !== null && formOf(query).fields.has('limit'),
   };

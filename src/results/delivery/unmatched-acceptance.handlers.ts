@@ -13,8 +13,8 @@ import { ResultStore } from '../records/result-store.js';
 import { SameBodies } from '../records/same-bodies.js';
 import { AcceptUnmatchedResult } from '../results.commands.js';
 import { unmatchedResultSettled } from '../results.errors.js';
-import { assertOpen } from '../unmatched/unmatched.rules.js';
-import { factsOf, UnmatchedStore } from '../unmatched/unmatched-store.js';
+import { assertOpen, factsOf } from '../unmatched/unmatched.rules.js';
+import { UnmatchedStore } from '../unmatched/unmatched-store.js';
 
 @CommandHandler(AcceptUnmatchedResult)
 export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmatchedResult> {

@@ -20,6 +20,10 @@ const FIND_FOR_OPERATOR = prepared(
   `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2
      AND ($3::text[] IS NULL OR eligibilities.account_code = ANY ($3))`,
 );
+const IS_OF_ACCOUNTS = prepared(
+  'results-is-of-accounts',
+  'SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = $1 AND account_code = ANY ($2::text[])',
+);
 const IS_RELEASED = prepared(
   'results-is-released',
   `SELECT NOT EXISTS (SELECT FROM result_states WHERE svc_eligiblity_id = $1 AND state <> 'RELEASED') AS released`,
@@ -51,6 +55,13 @@ export class OperatorRevisions {
   async mayShow(exam: string | null, isDriver: boolean): Promise<boolean> {
     if (isDriver || exam === null) return true;
     return (await this.database.queryOne<{ released: boolean }>(IS_RELEASED, [exam]))!.released;
+  }
+
+  /** Returns whether the caller may know for which exam an unmatched result was accepted. */
+  async mayKnow(exam: string | null): Promise<boolean> {
+    const allowed = currentAllowedAccounts();
+    if (exam === null || allowed === null) return true;
+    return (await this.database.queryOne(IS_OF_ACCOUNTS, [exam, allowed])) !== null;
   }
 
   find({ svc_eligiblity_id: id, revision }: RevisionKey): Promise<OperatorRevision | null> {

@@ -18,17 +18,21 @@ const isNewestSomewhere = (source: ResultSource, account: string) =>
 const IS_NEWEST_OF_ACCOUNT = isNewestSomewhere('ACCOUNT', 'account_code = $1');
 const IS_NEWEST_OF_REGISTRATION = isNewestSomewhere(
   'REGISTRATION',
-  '($1::text[] IS NULL OR account_code = ANY ($1::text[]))',
+  // An operator may have accepted the user's own result for an exam of another account.
+  '($1::text[] IS NULL OR account_code = ANY ($1::text[]) OR username = $3)',
 );
-const IS_ACCEPTED_ELSEWHERE = prepared(
-  'results-is-accepted-elsewhere',
-  `SELECT 1 FROM result_revisions same
-   WHERE account_code = $1 AND body_hash = $2 AND source = $3 AND username = $4 AND svc_eligiblity_id <> $5
-     AND NOT EXISTS (SELECT FROM result_revisions newer
-                     WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = $3
-                       AND newer.revision > same.revision)
-   LIMIT 1`,
-);
+const isAcceptedElsewhere = (source: ResultSource, account: string) =>
+  prepared(
+    `results-is-accepted-elsewhere-${source.toLowerCase()}`,
+    `SELECT 1 FROM result_revisions same
+     WHERE ${account} AND body_hash = $1 AND source = '${source}' AND username = $2 AND svc_eligiblity_id <> $3
+       AND NOT EXISTS (SELECT FROM result_revisions newer
+                       WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = '${source}'
+                         AND newer.revision > same.revision)
+     LIMIT 1`,
+  );
+const ACCOUNT_ACCEPTED_ELSEWHERE = isAcceptedElsewhere('ACCOUNT', 'account_code = $4');
+const REGISTRATION_ACCEPTED_ELSEWHERE = isAcceptedElsewhere('REGISTRATION', 'true');
 const FIND_NEWEST = prepared(
   'results-find-newest',
   // SQL: locks and selects the unmatched results with the same body from the same user. A transaction that settles such
@@ -71,19 +75,19 @@ export class SameBodies {
 
   /**
    * Returns whether the delivered body equals the newest account result of any exam in the account. Without an account,
-   * compares the newest registration results of the exams that the caller may see.
+   * compares the newest registration results of the exams that the caller may see, and those that the same user sent.
    */
-  async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody): Promise<boolean> {
+  async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody, username: string): Promise<boolean> {
     const found =
       accountCode === null
-        ? this.database.queryOne(IS_NEWEST_OF_REGISTRATION, [currentAllowedAccounts(), hash])
+        ? this.database.queryOne(IS_NEWEST_OF_REGISTRATION, [currentAllowedAccounts(), hash, username])
         : this.database.queryOne(IS_NEWEST_OF_ACCOUNT, [accountCode, hash]);
     return (await found) !== null;
   }
 
   /**
-   * Returns whether the same user has delivered the body before, and it is the newest revision of another exam in the
-   * account.
+   * Returns whether the same user has delivered the body before, and it is the newest revision of another exam: of an
+   * exam in the same account, or for a registration result, of any exam.
    */
   async isAcceptedElsewhere(
     { svc_eligiblity_id, account_code }: LockedEligibility,
@@ -91,8 +95,12 @@ export class SameBodies {
     hash: Buffer,
     username: string,
   ): Promise<boolean> {
-    const values = [account_code, hash, source, username, svc_eligiblity_id];
-    return (await this.database.queryOne(IS_ACCEPTED_ELSEWHERE, values)) !== null;
+    const values = [hash, username, svc_eligiblity_id];
+    const found =
+      source === 'ACCOUNT'
+        ? this.database.queryOne(ACCOUNT_ACCEPTED_ELSEWHERE, [...values, account_code])
+        : this.database.queryOne(REGISTRATION_ACCEPTED_ELSEWHERE, values);
+    return (await found) !== null;
   }
 
   /**

@@ -76,6 +76,10 @@ export class UnmatchedResult {
   @Column('timestamptz')
   received_datetime: Date;
 
+  /** The time at which the same body arrived for the last time; null if it arrived once. */
+  @Column('timestamptz', { nullable: true })
+  repeated_datetime: Date | null;
+
   @Column('timestamptz', { nullable: true })
   accepted_datetime: Date | null;
 

@@ -10,13 +10,14 @@ import { Secrets } from '../../platform/secrets.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 import { hashOfRaw, type KeptBody } from '../body/result-body.js';
 import type { KeptFault } from '../body/result-judgement.js';
-import type { CandidateResultData, CandidateResultsDetails } from '../body/results.dto.js';
-import { accountFacts, registrationFacts, type ResultSource } from '../body/results.rules.js';
+import type { ResultSource } from '../body/results.rules.js';
+import { locatorKeyOf } from './unmatched.rules.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, faults, username, account_code';
 
-// Stores the body of a refused result. If the same body was already stored, only the reason of the refusal changes.
+// Stores the body of a refused result. If the same body was already stored, the row has the reason of its last refusal
+// and the accounts that it concerns now, and is kept for 30 days more.
 const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
@@ -30,9 +31,12 @@ const KEEP = prepared(
      WHERE bookings.booking_code = $13
      UNION SELECT min(account_code) FROM eligibilities
      WHERE account_code = ANY ($12::text[]) AND client_eligibility_id = $13 AND status <> 'CANCELLED'
-     HAVING count(DISTINCT account_code) = 1) AS named) AS exam
+     HAVING count(DISTINCT account_code) = 1
+     UNION SELECT min(account_code) FROM registration_locators
+     WHERE account_code = ANY ($12::text[]) AND locator_key = $16 HAVING count(DISTINCT account_code) = 1) AS named) AS exam
    ON CONFLICT (source, account_code, username, body_hash) WHERE accepted_datetime IS NULL
-   DO UPDATE SET code = excluded.code, faults = excluded.faults
+   DO UPDATE SET code = excluded.code, faults = excluded.faults, repeated_datetime = excluded.received_datetime,
+     account_codes = excluded.account_codes, staff_account_codes = excluded.staff_account_codes
    RETURNING id, xmax = 0 AS added`,
   acrossAccounts.matching,
 );
@@ -83,7 +87,9 @@ const SETTLE_MATCHED = prepared(
 const SWEEP = prepared(
   'unmatched-sweep',
   `DELETE FROM unmatched_results WHERE id IN (
-     SELECT id FROM unmatched_results WHERE received_datetime < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+     SELECT id FROM unmatched_results
+     WHERE received_datetime < $1 AND (repeated_datetime IS NULL OR repeated_datetime < $1)
+     LIMIT $2 FOR UPDATE SKIP LOCKED)`,
   acrossAccounts.sweep,
 );
 
@@ -159,6 +165,7 @@ export class UnmatchedStore {
       result.examCode,
       seal(raw, rawOf(id)),
       JSON.stringify(result.faults),
+      body && locatorKeyOf(source, body),
     ]);
     return kept!;
   }
@@ -244,7 +251,7 @@ export class UnmatchedStore {
   }
 
   /**
-   * Deletes unmatched results that arrived before the given time; returns their number.
+   * Deletes unmatched results that arrived for the last time before the given time; returns their number.
    * @param most the maximum number of results
    */
   sweep(before: Date, most: number): Promise<number> {
@@ -281,19 +288,3 @@ const photoOf = (id: string) => `unmatched_results.photo ${id}`;
 const videoLinkOf = (id: string) => `unmatched_results.video_link ${id}`;
 const rawOf = (id: string) => `unmatched_results.raw ${id}`;
 const credentialsOf = (id: string) => `unmatched_results.credentials ${id}`;
-
-/** Returns the members of a stored body that decide with which exam it is matched. */
-export function factsOf(
-  source: ResultSource,
-  body: KeptBody,
-): {
-  locator: string | null;
-  resultId: string | null;
-  simulated: boolean;
-} {
-  const value = JSON.parse(body.text.toString('utf8')) as unknown;
-  if (source === 'ACCOUNT')
-    return { locator: null, simulated: false, resultId: accountFacts(value as CandidateResultData).resultId };
-  const { locator, simulated } = registrationFacts(value as CandidateResultsDetails);
-  return { locator, simulated, resultId: null };
-}

@@ -1,3 +1,6 @@
+import type { KeptBody } from '../body/result-body.js';
+import type { CandidateResultData, CandidateResultsDetails } from '../body/results.dto.js';
+import { accountFacts, locatorKey, registrationFacts, type ResultSource } from '../body/results.rules.js';
 import { unmatchedResultAccepted, unmatchedResultNotFound, unmatchedResultSettled } from '../results.errors.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
@@ -11,4 +14,26 @@ export function assertOpen<Result extends Pick<UnmatchedResult, 'accepted_dateti
   if (result === null) throw unmatchedResultNotFound.error();
   if (result.accepted_datetime === null) return result;
   throw (result.settled_by === 'MATCHED' ? unmatchedResultSettled : unmatchedResultAccepted).error();
+}
+
+/** Returns the members of a stored body that decide with which exam it is matched. */
+export function factsOf(
+  source: ResultSource,
+  body: KeptBody,
+): {
+  locator: string | null;
+  resultId: string | null;
+  simulated: boolean;
+} {
+  const value = JSON.parse(body.text.toString('utf8')) as unknown;
+  if (source === 'ACCOUNT')
+    return { locator: null, simulated: false, resultId: accountFacts(value as CandidateResultData).resultId };
+  const { locator, simulated } = registrationFacts(value as CandidateResultsDetails);
+  return { locator, simulated, resultId: null };
+}
+
+/** Returns the key of the record locator in a stored body; null if it has none. */
+export function locatorKeyOf(source: ResultSource, body: KeptBody): string | null {
+  const { locator } = factsOf(source, body);
+  return locator === null ? null : locatorKey(locator);
 }
