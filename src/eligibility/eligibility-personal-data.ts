@@ -2,9 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
 import { acrossAccounts, Database } from '../platform/database/database.js';
 import { namesPerson } from '../platform/person.js';
-import { ERASED, PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
+import {
+  ERASED_ID,
+  ERASED_ID_LENGTH,
+  ERASED,
+  PersonalData,
+  PersonalDataHolders,
+  type Subject,
+} from '../platform/personal-data.js';
 import { randomCode } from '../platform/secrets.js';
-import { ERASED_ID, ERASED_ID_LENGTH } from './eligibility.fields.js';
 
 const FIND = {
   text: 'SELECT * FROM eligibilities WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY position DESC',

@@ -39,13 +39,6 @@ export const clientEligibilityIdRule = text({
   example: 'EL-2027.001',
 });
 
-/**
- * The prefix of the id that replaces an erased candidate's id, and the number of characters after the prefix. Together
- * they fit in every id column.
- */
-export const ERASED_ID = 'ERASED-';
-export const ERASED_ID_LENGTH = 12;
-
 /** The path parameters of the routes that concern one candidate. */
 export class CandidatePath extends AccountPath {
   /** The rule accepts `.` and `..`, but no candidate has such an id. */

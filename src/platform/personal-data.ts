@@ -24,6 +24,13 @@ export interface Subject extends Candidate {
 /** The text that replaces an erased name where the name must not be empty. */
 export const ERASED = 'erased';
 
+/**
+ * The prefix of the id that replaces an erased candidate's id, and the number of characters after the prefix. Together
+ * they fit in every id column.
+ */
+export const ERASED_ID = 'ERASED-';
+export const ERASED_ID_LENGTH = 12;
+
 /** Handles the personal data of candidates in the tables of one module. */
 export abstract class PersonalData {
   /** Returns all data that the module stores about the candidate, under the member names of the exported document. */

@@ -3,11 +3,17 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { FindBookingCodes } from '../bookings/bookings.queries.js';
 import { CancelEligibility, LockEligibilitiesOfCandidate } from '../eligibility/eligibility.commands.js';
 import { EligibilityErased } from '../eligibility/eligibility.events.js';
-import { ERASED_ID, ERASED_ID_LENGTH, OPEN_STATUSES, statusAt } from '../eligibility/eligibility.fields.js';
+import { OPEN_STATUSES, statusAt } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities, type Eligibility } from '../eligibility/eligibility.queries.js';
 import { Clock } from '../platform/clock.js';
 import type { PersonNames } from '../platform/person.js';
-import { PersonalDataHolders, type Candidate, type Subject } from '../platform/personal-data.js';
+import {
+  ERASED_ID,
+  ERASED_ID_LENGTH,
+  PersonalDataHolders,
+  type Candidate,
+  type Subject,
+} from '../platform/personal-data.js';
 import { randomCode } from '../platform/secrets.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { candidateHasOpenBooking } from './privacy.errors.js';

@@ -55,3 +55,55 @@ test('an erasure also rewrites a notification that a translation makes meanwhile
   expect(bodies.length).toBeGreaterThanOrEqual(2);
   expect(JSON.stringify(bodies)).not.toContain(candidate_id);
 });
+
+test.each(['FIRST', 'REPLAY'])(
+  "the text of a partner's answer is not stored if the candidate was erased after the request: %s",
+  async (trigger) => {
+    const { scene, partner } = subscribed;
+    partner.answer({ status: 200 });
+    const held = async () => {
+      let answer = () => {};
+      const gate = new Promise<void>((resolve) => (answer = resolve));
+      const before = partner.requests.length;
+      partner.answer(async () => {
+        await gate;
+        return { status: 400, body: 'no Wilhelmina' };
+      });
+      return { answer: () => answer(), isAsked: () => expect(partner.requests.length).toBe(before + 1) };
+    };
+    const create = () => app.given.eligibility(scene, { candidate: { first_name: 'Wilhelmina' } });
+    let request = await held();
+    if (trigger === 'REPLAY') partner.answer({ status: 200 });
+    const record = await create();
+    let stream = record['svc_eligiblity_id'] as string;
+    if (trigger === 'REPLAY') {
+      stream = (await app.given.booking(scene, record))['booking_code'] as string;
+      await subscribed.cancel(stream);
+      const delivered = `&state=DELIVERED&booking_code=${stream}`;
+      await eventually(async () => expect(await subscribed.notifications(delivered)).toHaveLength(2));
+      request = await held();
+      const filter = { booking_code: stream, change_reason: 'BOOKING_CANCELLED' };
+      const body = { subscription_id: subscribed.id, filter, reason: 'asked for' };
+      expect((await subscribed.admin('POST', 'notifications/replay', body)).status).toBe(202);
+    }
+    await eventually(() => Promise.resolve(request.isAsked()));
+    const { candidate_id } = record['candidate'] as { candidate_id: string };
+    const path = `accounts/${scene.account}/candidates/${candidate_id}/erase`;
+    const erased = await subscribed.admin('POST', path, { reason: 'asked for' });
+    await eventually(async () => {
+      const job = await subscribed.get(`/admin/jobs/${erased.body.job_id}`);
+      expect(job.body).toMatchObject({ state: 'DONE' });
+    }, 20_000);
+    request.answer();
+    const attempts = await eventually(async () => {
+      const rows = await app.given.sql(
+        `SELECT a.trigger, a.http_status, a.excerpt FROM notification_attempts a JOIN notifications n ON n.position = a.notification_position
+         WHERE n.booking_code = $1 AND a.http_status = 400`,
+        [stream],
+      );
+      expect(rows).toHaveLength(1);
+      return rows;
+    });
+    expect(attempts).toEqual([{ trigger, http_status: 400, excerpt: null }]);
+  },
+);

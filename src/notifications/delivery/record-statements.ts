@@ -3,6 +3,7 @@
  * (delivery-statements.ts, 4).
  */
 import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
+import { ERASED_ID } from '../../platform/personal-data.js';
 import { FREE } from './delivery-lease.js';
 import { SUSPECT_AFTER } from './delivery-statements.js';
 import { CEILING, CONFIRMED, GROWN, INDEBTED, isOver } from './pace-statements.js';
@@ -28,18 +29,37 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
   RETURNING i.job_id, i.subscription_id`;
 
 /**
+ * SQL: whether an erasure has rewritten the body of a notification `n`. An answer to the request before the erasure may
+ * repeat what was erased, so it must not be stored.
+ */
+const IS_ERASED = `strpos(n.body, '"${ERASED_ID}') > 0 AS is_erased`;
+
+/**
+ * SQL: the rows of `done` with {@link IS_ERASED}. `marked` has updated most notifications, and so returns their present
+ * bodies. The others are locked, so that their present bodies are read.
+ * @param unmarked the SQL condition of the rows that `marked` leaves out
+ */
+const KNOWN = (unmarked: string): string => `others AS MATERIALIZED (
+     SELECT n.position, ${IS_ERASED} FROM done JOIN notifications n ON n.position = done.position
+     WHERE (${unmarked}) AND (done.excerpt IS NOT NULL OR done.earlier IS NOT NULL) FOR NO KEY UPDATE OF n),
+   known AS (SELECT * FROM marked UNION ALL SELECT * FROM others)`;
+
+/**
  * SQL: inserts a row for each HTTP request of an attempt. The last request has the outcome of the attempt, and
  * `earlier` contains the requests before it.
+ * @param outcome the SQL expressions for the HTTP status, the failure and the reason of the last request
  */
-const LOGGED = `INSERT INTO notification_attempts
+const LOGGED = (outcome: string): string => `INSERT INTO notification_attempts
        (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
      SELECT position, subscription_id, earlier.at, earlier.duration_ms, trigger, earlier.http_status, earlier.failure,
-       earlier.reason, earlier.excerpt
-     FROM done CROSS JOIN LATERAL jsonb_to_recordset(done.earlier::jsonb) AS earlier
+       earlier.reason, CASE WHEN is_erased IS NOT TRUE THEN earlier.excerpt END
+     FROM done LEFT JOIN known USING (position) CROSS JOIN LATERAL jsonb_to_recordset(done.earlier::jsonb) AS earlier
        (at timestamptz, duration_ms int, http_status int, failure text, reason text, excerpt text)
      WHERE done.earlier IS NOT NULL
      UNION ALL
-     SELECT position, subscription_id, at, duration_ms, CASE WHEN earlier IS NULL THEN trigger ELSE 'RENEWED' END,`;
+     SELECT position, subscription_id, at, duration_ms, CASE WHEN earlier IS NULL THEN trigger ELSE 'RENEWED' END,
+       ${outcome}, CASE WHEN is_erased IS NOT TRUE THEN excerpt END
+     FROM done LEFT JOIN known USING (position)`;
 
 /**
  * Records deliveries: $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: whether sent while
@@ -62,9 +82,10 @@ export const RECORD_DELIVERED = prepared(
      SET state = 'DELIVERED', retry = NULL, failure = NULL, failure_reason = NULL, http_status = NULL,
        queued_datetime = NULL, resolved_datetime = NULL,
        delivered_datetime = done.at + make_interval(secs => done.duration_ms / 1000.0)
-     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'),
-   logged AS (
-     ${LOGGED} 200, NULL, NULL, excerpt FROM done),
+     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'
+     RETURNING n.position, ${IS_ERASED}),
+   ${KNOWN("done.trigger = 'REPLAY'")},
+   logged AS (${LOGGED('200, NULL, NULL')}),
    risen AS (${RISE}),
    unsuspected AS (
      UPDATE deliveries d SET failures = 0
@@ -162,9 +183,10 @@ export const RECORD_FAILED = prepared(
      SET state = 'ERROR_QUEUE', retry = done.retry, failure = done.failure, failure_reason = done.reason,
        http_status = done.http_status, queued_datetime = coalesce(n.queued_datetime, statement_timestamp()),
        resolved_datetime = NULL
-     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY' AND NOT done.put_back),
-   logged AS (
-     ${LOGGED} http_status, failure, reason, excerpt FROM done),
+     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY' AND NOT done.put_back
+     RETURNING n.position, ${IS_ERASED}),
+   ${KNOWN("done.trigger = 'REPLAY' OR done.put_back")},
+   logged AS (${LOGGED('http_status, failure, reason')}),
    turn AS MATERIALIZED (
      SELECT subscription_id, partner_url, coalesce(bool_or(retry = 'AUTO' AND NOT busy), false) AS fails, bool_or(busy) AS is_busy,
        max(stretch) AS stretch, max(retry_after_s) AS retry_after_s, max(token) FILTER (WHERE probe) AS probe_token,
