@@ -4,6 +4,7 @@ import { Logger } from '../platform/observability/logger.js';
 import { ProcessConfig } from '../platform/process.config.js';
 import { AlertStore } from './alert-store.js';
 import { AlertTransport } from './alert-transport.js';
+import type { AlertMessage } from './alert-message.entity.js';
 import type { Alert } from './alert.entity.js';
 import { retrySeconds } from './alerts.rules.js';
 import { SendFailure } from './mail.js';
@@ -68,13 +69,27 @@ export class AlertSender implements OnApplicationBootstrap, BeforeApplicationShu
       while (this.active) {
         const message = await this.store.nextMessage(alert.name);
         if (message === null) break;
-        await this.transport.send(alert, message.content, message.id);
-        if (!(await this.store.sent(alert, message.id))) return;
+        const error = await this.send(alert, message);
+        if (!(await this.store.sent(alert, message.id, error))) return;
         alert.failures = 0;
       }
       await this.store.release(alert);
     } catch (error) {
       await this.fail(alert, error);
+    }
+  }
+
+  /**
+   * Sends the message. Returns the reason if only some recipients got it: it is not sent again, because the others would
+   * get it again each time.
+   */
+  private async send(alert: Alert, { content, id }: AlertMessage): Promise<string | null> {
+    try {
+      await this.transport.send(alert, content, id);
+      return null;
+    } catch (error) {
+      if (error instanceof SendFailure && error.isPartial) return error.message;
+      throw error;
     }
   }
 

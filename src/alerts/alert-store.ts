@@ -45,14 +45,15 @@ const NEXT_MESSAGE = prepared(
 );
 
 /**
- * Records that a message was sent. $1: the alert's name; $2: fencing token; $3: id of the message. The lease is
- * extended for the next message.
+ * Records that a message was sent. $1: the alert's name; $2: fencing token; $3: id of the message; $4: the reason why
+ * some recipients did not get it. The lease is extended for the next message.
  */
 const SENT = prepared(
   'alert-message-sent',
   `WITH own AS (
      UPDATE alerts SET leased_until = ${LEASE_END}, failures = 0, retry_datetime = NULL,
-       last_sent_datetime = statement_timestamp(), last_error = NULL, last_error_datetime = NULL
+       last_sent_datetime = statement_timestamp(), last_error = $4,
+       last_error_datetime = CASE WHEN $4::text IS NOT NULL THEN statement_timestamp() END
      WHERE name = $1 AND lease_token = $2 RETURNING name)
    UPDATE alert_messages m SET sent_datetime = statement_timestamp() FROM own
    WHERE m.id = $3 AND m.alert_name = own.name`,
@@ -118,9 +119,12 @@ export class AlertStore {
     return this.database.queryOne<AlertMessage>(NEXT_MESSAGE, [name]);
   }
 
-  /** Records that the message was sent. Returns false if the lease was lost. */
-  async sent({ name, lease_token }: Alert, messageId: string): Promise<boolean> {
-    return (await this.database.execute(SENT, [name, lease_token, messageId])) === 1;
+  /**
+   * Records that the message was sent. Returns false if the lease was lost.
+   * @param error the reason why some recipients did not get the message; null if all got it
+   */
+  async sent({ name, lease_token }: Alert, messageId: string, error: string | null): Promise<boolean> {
+    return (await this.database.execute(SENT, [name, lease_token, messageId, error])) === 1;
   }
 
   async failed({ name, lease_token }: Alert, cause: string, waitS: number): Promise<void> {

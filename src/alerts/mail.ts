@@ -20,9 +20,11 @@ interface FailedOutcome {
 
 /** A failure to send a message. The message of the error contains no address and no secret. */
 export class SendFailure extends Error {
+  /** @param isPartial whether some recipients have received the message */
   constructor(
     message: string,
     readonly outcome: FailedOutcome,
+    readonly isPartial = false,
   ) {
     super(message);
   }
@@ -68,8 +70,9 @@ export class Mail implements OnApplicationShutdown {
       signal: AbortSignal.timeout(MAIL_MS),
     };
     try {
-      const { rejected } = await this.transport.sendMail(message);
-      if ((rejected ?? []).length > 0) throw failed('The mail server refused some recipients');
+      const { accepted, rejected } = await this.transport.sendMail(message);
+      if ((rejected ?? []).length > 0)
+        throw failed('The mail server refused some recipients', null, (accepted ?? []).length > 0);
     } catch (error) {
       throw error instanceof SendFailure ? error : failureOf(error);
     }
@@ -108,8 +111,8 @@ function failureOf(error: unknown): SendFailure {
   return failed(details.length === 0 ? cause : `${cause} (${details.join(' ')})`, name);
 }
 
-function failed(message: string, reason: string | null = null): SendFailure {
-  return new SendFailure(message, { failure: 'mail', reason, httpStatus: null });
+function failed(message: string, reason: string | null = null, isPartial = false): SendFailure {
+  return new SendFailure(message, { failure: 'mail', reason, httpStatus: null }, isPartial);
 }
 
 function hostOf(baseUrl: string): string {

@@ -193,6 +193,10 @@ test('an alert reports 14, 3 and 1 days in advance that a certificate expires', 
   const to = await alerted.watch(subscribed.scene.account, ['CERTIFICATE_EXPIRING']);
   const statistics = await subscribed.admin('GET', `subscriptions/${subscribed.id}/statistics`);
   const end = Date.parse(statistics.body.certificate_not_after);
+  // A partner that polls gets no request, so the end of its certificate has no effect.
+  const polls = { account_code: subscribed.scene.account, delivery: 'POLL' };
+  const { body: polled } = await subscribed.admin('POST', 'subscriptions', polls);
+  await app.given.sql('UPDATE subscriptions SET certificate_not_after = $2 WHERE id = $1', [polled.id, new Date(end)]);
   const until = async (days: number) => alerted.advance(Math.floor((end - (await now())) / 1000) - days * DAY_S);
   await until(14.1);
   expect(alerted.to(to)).toEqual([]);

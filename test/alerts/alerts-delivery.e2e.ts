@@ -57,6 +57,23 @@ async function round(): Promise<void> {
   await sweep();
 }
 
+test('an alert of which the mail server refuses one recipient is sent once to the others, and shows the refusal', async () => {
+  mail.refusedRecipient = 'gone@example.org';
+  await alerted.put('on-call', { ...EMAIL, to: ['on-call@example.org', 'gone@example.org'] });
+  await goDown();
+  expect((await mail.received(/is down/)).recipients).toEqual(['on-call@example.org']);
+  await eventually(async () =>
+    expect(await alerted.get('on-call')).toMatchObject({
+      waiting: 0,
+      last_error: 'The mail server refused some recipients',
+    }),
+  );
+  await recover();
+  await round();
+  await send();
+  expect(mail.mails).toHaveLength(1);
+});
+
 test('an alert reports a lasting condition once, and again if it recurs after quiet_s', async () => {
   await alerted.put('on-call', { ...EMAIL, quiet_s: 600 });
   await goDown();

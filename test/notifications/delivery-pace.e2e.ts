@@ -231,6 +231,8 @@ test('the list of subscriptions, the single subscription and the overview show t
   });
   const { body: list } = await subscribed.get(`/admin/subscriptions?account_code=${subscribed.scene.account}`);
   expect(list).toEqual([alone]);
+  // The notification is sent again when the pause ends.
+  expect((await subscribed.queue())[0]['next_attempt_at']).toBe(alone['paused_until']);
   const { body: partners } = await subscribed.get(`/admin/partners?account_code=${subscribed.scene.account}`);
   const { health, failing_since, paused_until, pace } = alone;
   expect(failing_since).not.toBeNull();

@@ -224,6 +224,9 @@ describe('GET /partner/notifications', () => {
         403,
         'account_forbidden',
       ]);
+    const both = `notifications?subscription_id=${other.id}&account_code=NOWHERE`;
+    expect(refusal(await partner('GET', both))).toEqual([403, 'account_forbidden']);
+    expect(ids(await partner('GET', 'notifications?exam_in=2h'))).toEqual([]);
     expect((await partner('GET', 'notifications?bookingcode=A')).status).toBe(400);
   });
 

@@ -96,6 +96,14 @@ test('the statistics of a subscription return the count of waiting bookings, the
   });
 });
 
+test('the statistics of a subscription do not count changes of records as waiting bookings', async () => {
+  await subscribed.patch({ record_changes: ['CREATED'] });
+  subscribed.partner.answer({ status: 400 });
+  await app.given.eligibility(subscribed.scene);
+  await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
+  expect(await statistics()).toMatchObject({ bookings_waiting: 0, next_booking_on: null });
+});
+
 test('the statistics of a subscription also count notifications that wait for a SUSPENDED partner', async () => {
   await subscribed.post('suspend');
   const { on } = await bookedIn(4);

@@ -22,6 +22,8 @@ export class MailServer {
   offered = 0;
   /** The status with which the server refuses every mail; null if it accepts them. */
   refusal: number | null = null;
+  /** The only address that the server refuses, with 550. */
+  refusedRecipient: string | null = null;
   /** Whether the server never answers after a mail. */
   isSilent = false;
   private readonly server: SMTPServer;
@@ -38,6 +40,10 @@ export class MailServer {
       authMethods: ['PLAIN', 'LOGIN'],
       onAuth: ({ username, password }, _session, done) =>
         username === USER && password === PASSWORD ? done(null, { user: username }) : done(new Error('Invalid login')),
+      onRcptTo: ({ address }, _session, done) =>
+        address === this.refusedRecipient
+          ? done(Object.assign(new Error(`Refused for ${address}`), { responseCode: 550 }))
+          : done(),
       onData: (stream, session, done) => {
         this.offered += 1;
         // A mail that was offered while the server was silent is not accepted later.

@@ -34,7 +34,8 @@ const beginning = (failure: string, after: string) =>
 const SIGNS = prepared(
   'partners-signs',
   `SELECT s.id AS subscription_id, s.account_code, s.name AS subscription_name, s.partner_url,
-     s.certificate_not_after, s.client_cert_pem,
+     CASE WHEN s.delivery = 'PUSH' THEN s.certificate_not_after END AS certificate_not_after,
+     CASE WHEN s.delivery = 'PUSH' THEN s.client_cert_pem END AS client_cert_pem,
      CASE WHEN s.state = 'ACTIVE' AND s.health = 'DOWN' THEN coalesce(s.health_changed_at, statement_timestamp()) END
        AS down_since,
      CASE WHEN s.state = 'ACTIVE' THEN recent.failing_since END AS failing_since,

@@ -40,13 +40,13 @@ export class FilterBounds {
     const allowedAccounts = currentAllowedAccounts();
     const allowedSubscriptions = currentAllowedSubscriptions();
     const { account_code, subscription_id } = filter;
+    if (account_code != null) assertMayUse(allowedAccounts, account_code);
     if (subscription_id != null && allowedSubscriptions?.includes(subscription_id) === false)
       throw notFound.error({ detail: 'There is no such subscription.' });
     const subscription =
       subscription_id == null
         ? null
         : await this.database.queryOne<{ account_code: string }>(ACCOUNT_OF, [subscription_id, allowedAccounts]);
-    if (account_code != null) assertMayUse(allowedAccounts, account_code);
     await assertAccountKnown(this.queryBus, account_code, where);
     const accountCode =
       account_code ?? subscription?.account_code ?? (allowedAccounts?.length === 1 ? allowedAccounts[0] : null);

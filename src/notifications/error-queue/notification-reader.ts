@@ -29,7 +29,9 @@ const LISTED = `n.position, n.id, n.account_code,
   ${PREVIOUS_BOOKING_ON} AS previous_booking_on,
   n.change_reason, ${ABOUT}, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
   CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
-  CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' THEN s.next_probe_at END AS next_attempt_at`;
+  CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' AND s.delivery = 'PUSH' THEN coalesce(s.next_probe_at,
+    CASE WHEN s.paused_from <= statement_timestamp() AND s.paused_until > statement_timestamp() THEN s.paused_until END)
+  END AS next_attempt_at`;
 
 const FIND_ONE = prepared(
   'notification-find',

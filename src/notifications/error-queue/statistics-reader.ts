@@ -93,7 +93,9 @@ const UNDELIVERED = prepared(
      (SELECT count(*)::int FROM (
         SELECT booking_code FROM notifications WHERE subscription_id = $1 AND queued_datetime IS NOT NULL
         UNION
-        SELECT booking_code FROM deliveries WHERE subscription_id = $1 AND trigger <> 'REPLAY') waiting) AS bookings_waiting,
+        SELECT booking_code FROM deliveries WHERE subscription_id = $1 AND trigger <> 'REPLAY') waiting
+      -- Of a change of a record, the column has the id of the record, whose events are numbered in event_streams.
+      WHERE NOT EXISTS (SELECT FROM event_streams record WHERE record.stream = waiting.booking_code)) AS bookings_waiting,
      least(
        (SELECT min(exam.at) FROM (SELECT * FROM (${CAUSES}) all_causes WHERE subscription_id = $1) cause
         CROSS JOIN LATERAL (${NEXT_EXAM}) exam),

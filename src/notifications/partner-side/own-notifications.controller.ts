@@ -42,7 +42,10 @@ export class OwnNotificationsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<NotificationModel[]> {
     const page = pageOf(query);
-    const rows = await this.reader.list(query, query.state ?? undefined, page);
+    const state = query.state ?? undefined;
+    const rows = await (query.exam_in == null
+      ? this.reader.list(query, state, page)
+      : this.reader.listByExam(query, query.exam_in, state, page));
     return sendPage(rows, page, response).map(presentNotification);
   }
 
