@@ -29,7 +29,10 @@ export function completeAnswers(document: OpenAPIObject): void {
   for (const [path, { responses }] of operationsOf(document)) {
     const { '401': like } = responses;
     if (CHECKS_QUERY.test(path) && responses['400'] === undefined && like !== undefined)
-      responses['400'] = { ...structuredClone(like), description: 'The request is not valid. `errors` lists every error.' };
+      responses['400'] = {
+        ...structuredClone(like),
+        description: 'The request is not valid. `errors` lists every error.',
+      };
     for (const answer of Object.values(responses))
       answer.description = [...new Set(answer.description?.split('\n\n') ?? [])].join('\n\n');
   }

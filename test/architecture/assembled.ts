@@ -89,10 +89,6 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     for (const media of ['photo', 'video_link'])
       await new exports.ForgetMediaHandler(database).execute({ accountCode: 'ACME', media, before: null });
   },
-  'src/results/records/same-bodies.ts: ': ({ evaluate }, database) => {
-    const { query } = database as { query: (statement: Statement) => void };
-    for (const name of ['IS_NEWEST_OF_ACCOUNT', 'IS_NEWEST_OF_REGISTRATION']) query(evaluate(name) as Statement);
-  },
   'src/sandbox/sandbox-clock.ts: move': ({ evaluate }, database) => {
     const { query } = database as { query: (statement: Statement) => void };
     for (const text of evaluate('clockFunctions(1000)') as string[]) query({ text });

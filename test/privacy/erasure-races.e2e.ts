@@ -61,7 +61,7 @@ test.each(['FIRST', 'REPLAY'])(
   async (trigger) => {
     const { scene, partner } = subscribed;
     partner.answer({ status: 200 });
-    const held = async () => {
+    const held = () => {
       let answer = () => {};
       const gate = new Promise<void>((resolve) => (answer = resolve));
       const before = partner.requests.length;
@@ -72,7 +72,7 @@ test.each(['FIRST', 'REPLAY'])(
       return { answer: () => answer(), isAsked: () => expect(partner.requests.length).toBe(before + 1) };
     };
     const create = () => app.given.eligibility(scene, { candidate: { first_name: 'Wilhelmina' } });
-    let request = await held();
+    let request = held();
     if (trigger === 'REPLAY') partner.answer({ status: 200 });
     const record = await create();
     let stream = record['svc_eligiblity_id'] as string;
@@ -81,7 +81,7 @@ test.each(['FIRST', 'REPLAY'])(
       await subscribed.cancel(stream);
       const delivered = `&state=DELIVERED&booking_code=${stream}`;
       await eventually(async () => expect(await subscribed.notifications(delivered)).toHaveLength(2));
-      request = await held();
+      request = held();
       const filter = { booking_code: stream, change_reason: 'BOOKING_CANCELLED' };
       const body = { subscription_id: subscribed.id, filter, reason: 'asked for' };
       expect((await subscribed.admin('POST', 'notifications/replay', body)).status).toBe(202);

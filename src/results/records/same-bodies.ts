@@ -5,34 +5,35 @@ import { acrossAccounts, Database, prepared } from '../../platform/database/data
 import type { KeptBody } from '../body/result-body.js';
 import type { ResultSource } from '../body/results.rules.js';
 
-const isNewestSomewhere = (source: ResultSource, account: string) =>
-  prepared(
-    `results-is-newest-somewhere-${source.toLowerCase()}`,
-    `SELECT 1 FROM result_revisions same
-     WHERE ${account} AND body_hash = $2 AND source = '${source}'
-       AND NOT EXISTS (SELECT FROM result_revisions newer
-                       WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = '${source}'
-                         AND newer.revision > same.revision)
-     LIMIT 1`,
-  );
-const IS_NEWEST_OF_ACCOUNT = isNewestSomewhere('ACCOUNT', 'account_code = $1');
-const IS_NEWEST_OF_REGISTRATION = isNewestSomewhere(
-  'REGISTRATION',
-  // An operator may have accepted the user's own result for an exam of another account.
-  '($1::text[] IS NULL OR account_code = ANY ($1::text[]) OR username = $3)',
+/** The SQL condition that the revision `same` of an exam is its newest from the same source. */
+const IS_LAST = `NOT EXISTS (SELECT FROM result_revisions newer
+     WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = same.source
+       AND newer.revision > same.revision)`;
+const IS_NEWEST_OF_ACCOUNT = prepared(
+  'results-is-newest-somewhere-account',
+  `SELECT 1 FROM result_revisions same
+   WHERE account_code = $1 AND body_hash = $2 AND source = 'ACCOUNT' AND ${IS_LAST} LIMIT 1`,
 );
-const isAcceptedElsewhere = (source: ResultSource, account: string) =>
-  prepared(
-    `results-is-accepted-elsewhere-${source.toLowerCase()}`,
-    `SELECT 1 FROM result_revisions same
-     WHERE ${account} AND body_hash = $1 AND source = '${source}' AND username = $2 AND svc_eligiblity_id <> $3
-       AND NOT EXISTS (SELECT FROM result_revisions newer
-                       WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = '${source}'
-                         AND newer.revision > same.revision)
-     LIMIT 1`,
-  );
-const ACCOUNT_ACCEPTED_ELSEWHERE = isAcceptedElsewhere('ACCOUNT', 'account_code = $4');
-const REGISTRATION_ACCEPTED_ELSEWHERE = isAcceptedElsewhere('REGISTRATION', 'true');
+// An operator may have accepted the user's own result for an exam of another account.
+const IS_NEWEST_OF_REGISTRATION = prepared(
+  'results-is-newest-somewhere-registration',
+  `SELECT 1 FROM result_revisions same
+   WHERE ($1::text[] IS NULL OR account_code = ANY ($1::text[]) OR username = $3) AND body_hash = $2
+     AND source = 'REGISTRATION' AND ${IS_LAST} LIMIT 1`,
+  acrossAccounts.matching,
+);
+const ACCOUNT_ACCEPTED_ELSEWHERE = prepared(
+  'results-is-accepted-elsewhere-account',
+  `SELECT 1 FROM result_revisions same
+   WHERE account_code = $4 AND body_hash = $1 AND source = 'ACCOUNT' AND username = $2 AND svc_eligiblity_id <> $3
+     AND ${IS_LAST} LIMIT 1`,
+);
+const REGISTRATION_ACCEPTED_ELSEWHERE = prepared(
+  'results-is-accepted-elsewhere-registration',
+  `SELECT 1 FROM result_revisions same
+   WHERE body_hash = $1 AND source = 'REGISTRATION' AND username = $2 AND svc_eligiblity_id <> $3 AND ${IS_LAST} LIMIT 1`,
+  acrossAccounts.matching,
+);
 const FIND_NEWEST = prepared(
   'results-find-newest',
   // SQL: locks and selects the unmatched results with the same body from the same user. A transaction that settles such
