@@ -35,14 +35,17 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
 const IS_ERASED = `strpos(n.body, '"${ERASED_ID}') > 0 AS is_erased`;
 
 /**
- * SQL: the rows of `done` with {@link IS_ERASED}. `marked` has updated most notifications, and so returns their present
- * bodies. The others are locked, so that their present bodies are read.
+ * SQL: the positions in `done` whose notification is erased. `marked` has updated most notifications, and so returns
+ * their present bodies. The others are locked, so that their present bodies are read.
  * @param unmarked the SQL condition of the rows that `marked` leaves out
  */
-const KNOWN = (unmarked: string): string => `others AS MATERIALIZED (
-     SELECT n.position, ${IS_ERASED} FROM done JOIN notifications n ON n.position = done.position
-     WHERE (${unmarked}) AND (done.excerpt IS NOT NULL OR done.earlier IS NOT NULL) FOR NO KEY UPDATE OF n),
-   known AS (SELECT * FROM marked UNION ALL SELECT * FROM others)`;
+const ERASED = (unmarked: string): string => `others AS MATERIALIZED (
+     SELECT other.* FROM done CROSS JOIN LATERAL (
+       SELECT n.position, ${IS_ERASED} FROM notifications n WHERE n.position = done.position
+       OFFSET 0 FOR NO KEY UPDATE OF n) other
+     WHERE (${unmarked}) AND (done.excerpt IS NOT NULL OR done.earlier IS NOT NULL)),
+   erased AS MATERIALIZED (
+     SELECT position FROM marked WHERE is_erased UNION ALL SELECT position FROM others WHERE is_erased)`;
 
 /**
  * SQL: inserts a row for each HTTP request of an attempt. The last request has the outcome of the attempt, and
@@ -52,14 +55,14 @@ const KNOWN = (unmarked: string): string => `others AS MATERIALIZED (
 const LOGGED = (outcome: string): string => `INSERT INTO notification_attempts
        (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
      SELECT position, subscription_id, earlier.at, earlier.duration_ms, trigger, earlier.http_status, earlier.failure,
-       earlier.reason, CASE WHEN is_erased IS NOT TRUE THEN earlier.excerpt END
-     FROM done LEFT JOIN known USING (position) CROSS JOIN LATERAL jsonb_to_recordset(done.earlier::jsonb) AS earlier
+       earlier.reason, CASE WHEN position NOT IN (SELECT position FROM erased) THEN earlier.excerpt END
+     FROM done CROSS JOIN LATERAL jsonb_to_recordset(done.earlier::jsonb) AS earlier
        (at timestamptz, duration_ms int, http_status int, failure text, reason text, excerpt text)
      WHERE done.earlier IS NOT NULL
      UNION ALL
      SELECT position, subscription_id, at, duration_ms, CASE WHEN earlier IS NULL THEN trigger ELSE 'RENEWED' END,
-       ${outcome}, CASE WHEN is_erased IS NOT TRUE THEN excerpt END
-     FROM done LEFT JOIN known USING (position)`;
+       ${outcome}, CASE WHEN position NOT IN (SELECT position FROM erased) THEN excerpt END
+     FROM done`;
 
 /**
  * Records deliveries: $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: whether sent while
@@ -84,7 +87,7 @@ export const RECORD_DELIVERED = prepared(
        delivered_datetime = done.at + make_interval(secs => done.duration_ms / 1000.0)
      FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'
      RETURNING n.position, ${IS_ERASED}),
-   ${KNOWN("done.trigger = 'REPLAY'")},
+   ${ERASED("done.trigger = 'REPLAY'")},
    logged AS (${LOGGED('200, NULL, NULL')}),
    risen AS (${RISE}),
    unsuspected AS (
@@ -185,7 +188,7 @@ export const RECORD_FAILED = prepared(
        resolved_datetime = NULL
      FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY' AND NOT done.put_back
      RETURNING n.position, ${IS_ERASED}),
-   ${KNOWN("done.trigger = 'REPLAY' OR done.put_back")},
+   ${ERASED("done.trigger = 'REPLAY' OR done.put_back")},
    logged AS (${LOGGED('http_status, failure, reason')}),
    turn AS MATERIALIZED (
      SELECT subscription_id, partner_url, coalesce(bool_or(retry = 'AUTO' AND NOT busy), false) AS fails, bool_or(busy) AS is_busy,
