@@ -123,10 +123,13 @@ export class SimulatedPollers {
       .finally(() => this.calls.delete(caller));
   }
 
-  /** Records that the partner settles a notification; the service may count this from now on. */
+  /**
+   * Records that the partner settles a notification; the service may count this from now on. After a lost response, the
+   * caller may hold a later lease of the notification without knowing it.
+   */
   private settles({ caller, refused, sentAt }: Call, one: Polled): void {
-    if (one.caller !== caller || sentAt > one.lapsedAfter) return;
-    one.end();
+    if (one.caller === caller && sentAt <= one.lapsedAfter) one.end();
+    else if (!this.uncertain.has(caller)) return;
     const event = this.story.partners.event(this.url, one.stream, one.sequence);
     if (refused.includes(one)) event.refused = true;
     else event.acknowledged = true;
