@@ -141,10 +141,6 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
 }
 
 /**
- * Fetches and locks eligibility records for a change, so that changes of the same record run one after another. The
- * records of a candidate are always locked newest first, so that no deadlock is possible.
- */
-/**
  * Ends a transaction that revives a record after another transaction has created a live one. The unit of work repeats
  * transactions with this SQLSTATE (serialization_failure), and then finds the live record.
  */
@@ -152,6 +148,10 @@ class Overtaken extends Error {
   readonly code = '40001';
 }
 
+/**
+ * Fetches and locks eligibility records for a change, so that changes of the same record run one after another. The
+ * records of a candidate are always locked newest first, so that no deadlock is possible.
+ */
 @Injectable()
 export class EligibilityStore {
   private readonly freeOfCandidates: Batched<object, BookedEligibility & { n: number }>;

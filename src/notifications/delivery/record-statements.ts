@@ -39,7 +39,7 @@ const IS_ERASED = `strpos(n.body, '"${ERASED_ID}') > 0 AS is_erased`;
  * their present bodies. The others are locked, so that their present bodies are read.
  * @param unmarked the SQL condition of the rows that `marked` leaves out
  */
-const ERASED = (unmarked: string): string => `others AS MATERIALIZED (
+const ERASED_ONES = (unmarked: string): string => `others AS MATERIALIZED (
      SELECT other.* FROM done CROSS JOIN LATERAL (
        SELECT n.position, ${IS_ERASED} FROM notifications n WHERE n.position = done.position
        OFFSET 0 FOR NO KEY UPDATE OF n) other
@@ -87,7 +87,7 @@ export const RECORD_DELIVERED = prepared(
        delivered_datetime = done.at + make_interval(secs => done.duration_ms / 1000.0)
      FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'
      RETURNING n.position, ${IS_ERASED}),
-   ${ERASED("done.trigger = 'REPLAY'")},
+   ${ERASED_ONES("done.trigger = 'REPLAY'")},
    logged AS (${LOGGED('200, NULL, NULL')}),
    risen AS (${RISE}),
    unsuspected AS (
@@ -188,7 +188,7 @@ export const RECORD_FAILED = prepared(
        resolved_datetime = NULL
      FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY' AND NOT done.put_back
      RETURNING n.position, ${IS_ERASED}),
-   ${ERASED("done.trigger = 'REPLAY' OR done.put_back")},
+   ${ERASED_ONES("done.trigger = 'REPLAY' OR done.put_back")},
    logged AS (${LOGGED('http_status, failure, reason')}),
    turn AS MATERIALIZED (
      SELECT subscription_id, partner_url, coalesce(bool_or(retry = 'AUTO' AND NOT busy), false) AS fails, bool_or(busy) AS is_busy,

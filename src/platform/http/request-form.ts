@@ -137,15 +137,18 @@ export class RequestForm implements CanActivate {
    * Returns whether the route refuses unknown parameters. A mistyped filter must never widen a list or a resend. Like
    * the router, the comparison ignores the case of the path.
    */
-  private isStrict({ path }: Request): boolean {
-    const own = path.slice(this.config.basePath.length).toLowerCase();
-    return /^\/(accounts|admin|partner)\//.test(own);
+  private isStrict(request: Request): boolean {
+    return /^\/(accounts|admin|partner)\//.test(this.ownPath(request));
   }
 
   /** Returns whether the request changes something by a route of operators or partners. DELETE has no body. */
-  private isAdministration({ path, method }: Request): boolean {
-    const own = path.slice(this.config.basePath.length).toLowerCase();
-    return /^(POST|PUT|PATCH)$/.test(method) && /^\/(admin|partner)\//.test(own);
+  private isAdministration(request: Request): boolean {
+    return /^(POST|PUT|PATCH)$/.test(request.method) && /^\/(admin|partner)\//.test(this.ownPath(request));
+  }
+
+  /** Returns the path without BASE_PATH, in lower case. */
+  private ownPath({ path }: Request): string {
+    return path.slice(this.config.basePath.length).toLowerCase();
   }
 
   private headerFaults(request: Request, context: ExecutionContext): readonly Fault[] {
@@ -205,13 +208,14 @@ function takenBy(controller: Type, method: string): Taken {
       throw new Error(`${type.name} of ${controller.name}.${method} declares no field.`);
     return type;
   };
+  const takes = (kind: RouteParamtypes) => Object.keys(args).some((key) => key.startsWith(`${kind}:`));
   const query = classOf(RouteParamtypes.QUERY);
   return {
     path: classOf(RouteParamtypes.PARAM),
     query,
     body: classOf(RouteParamtypes.BODY),
-    takesNoBody: !Object.keys(args).some((key) => READS_BODY.some((kind) => key.startsWith(`${kind}:`))),
-    readsQueryItself: Object.keys(args).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`)) && query === null,
+    takesNoBody: !READS_BODY.some(takes),
+    readsQueryItself: takes(RouteParamtypes.QUERY) && query === null,
     isPage: query !== null && formOf(query).fields.has('limit'),
   };
 }

@@ -129,7 +129,7 @@ export class ResultAcceptance {
     examCode: string | null,
     work: () => Promise<string | null>,
   ): Promise<void> {
-    const { body, username } = delivery;
+    const { body } = delivery;
     try {
       await this.quota.explaining(() =>
         this.unitOfWork.run(async () => {
@@ -142,7 +142,7 @@ export class ResultAcceptance {
       if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
       // The match may fail because the record of the exam is no longer open. If the same body was already accepted, its
       // repetition changes nothing and is not refused.
-      if (await this.sameBodies.isNewestSomewhere(accountCode, body, username)) return;
+      if (await this.sameBodies.isNewestSomewhere(accountCode, delivery)) return;
       throw await this.reception.keep(error, source, accountCode, delivery, examCode);
     }
   }

@@ -63,7 +63,7 @@ export class ResultReception {
     const { facts, kept, faults, isRefused } = read;
     const delivery: Delivery = { body: kept, faults: keptFaults(faults), username, receivedAt };
     if (refusal === undefined && !isRefused) return { facts, delivery };
-    if (refusal === undefined && (await this.sameBodies.isNewestSomewhere(accountCode, kept, username))) return null;
+    if (refusal === undefined && (await this.sameBodies.isNewestSomewhere(accountCode, delivery))) return null;
     const error = refusal ?? validationError.error({ errors: [...faults] });
     throw await this.keep(error, source, accountCode, delivery, 'examCode' in facts ? facts.examCode : null);
   }

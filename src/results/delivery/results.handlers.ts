@@ -3,7 +3,6 @@ import { LockEligibilitiesOfCandidate } from '../../eligibility/eligibility.comm
 import { Clock } from '../../platform/clock.js';
 import { ACROSS_ACCOUNTS } from '../../platform/context/caller.js';
 import { FindKnownAccounts } from '../../platform/known-accounts.js';
-import type { Delivery } from '../body/result-body.js';
 import { ResultAcceptance } from './result-acceptance.js';
 import { ResultReception } from './result-reception.js';
 import { ResultStore } from '../records/result-store.js';
@@ -83,7 +82,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
       // changes of earlier deliveries.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
-      if (resultId === null && (await this.isRepeated(accountCode, delivery))) return null;
+      if (resultId === null && (await this.sameBodies.isNewestSomewhere(accountCode, delivery))) return null;
       const exam = await this.acceptance.hold(
         async () => (await this.matchResultId(facts, accountCode)) ?? this.matchExam(accountCode, candidateId!),
       );
@@ -92,10 +91,6 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
         ? accountCode
         : null;
     });
-  }
-
-  private isRepeated(accountCode: string, { body, username }: Delivery): Promise<boolean> {
-    return this.sameBodies.isNewestSomewhere(accountCode, body, username);
   }
 
   /** Returns the exam for which the result_id was accepted before; null if it is unknown. */

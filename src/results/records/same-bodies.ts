@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
 import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
-import type { KeptBody } from '../body/result-body.js';
+import type { Delivery } from '../body/result-body.js';
 import type { ResultSource } from '../body/results.rules.js';
 
 /** The SQL condition that the revision `same` of an exam is its newest from the same source. */
@@ -78,7 +78,7 @@ export class SameBodies {
    * Returns whether the delivered body equals the newest account result of any exam in the account. Without an account,
    * compares the newest registration results of the exams that the caller may see, and those that the same user sent.
    */
-  async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody, username: string): Promise<boolean> {
+  async isNewestSomewhere(accountCode: string | null, { body: { hash }, username }: Delivery): Promise<boolean> {
     const found =
       accountCode === null
         ? this.database.queryOne(IS_NEWEST_OF_REGISTRATION, [currentAllowedAccounts(), hash, username])

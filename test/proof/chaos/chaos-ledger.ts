@@ -20,8 +20,7 @@ export class Ledger {
   inFlightTwice = 0;
   /**
    * The number of events that arrived before the partner had accepted an earlier event of the same booking, or during
-   * another attempt for the booking.
-   * Bookings with an event that was {@link left} to an operator are not counted.
+   * another attempt for the booking. Bookings with an event that was {@link left} to an operator are not counted.
    */
   get overtaken(): number {
     return this.overtakings.filter((booking) => !this.left.has(booking)).length;
