@@ -195,6 +195,24 @@ describe('the seals of the audit log', () => {
     expect(await verify()).toMatchObject({ agrees: true, rows: 2 });
   });
 
+  it('seals a row that was committed late when more new rows than fit in one seal came after it', async () => {
+    still();
+    const slow = new pg.Client({ connectionString: sealed.databaseUrl });
+    await slow.connect();
+    await slow.query('BEGIN');
+    await add('committed late', async (text, values) => (await slow.query(text, values)).rows);
+    await add('at once');
+    await seal();
+    await slow.query('COMMIT');
+    await slow.end();
+    await pass();
+    await Promise.all(Array.from({ length: 250 }, (_, at) => add(`row ${at}`)));
+    await seal();
+    await pass();
+    await seal();
+    expect(await verify()).toMatchObject({ agrees: true, rows: 252 });
+  });
+
   it.each([
     ['changed', (id: number) => [`UPDATE audit_log SET actor = 'nobody' WHERE id = ${id}`, 'the row was changed']],
     ['taken away', (id: number) => [`DELETE FROM audit_log WHERE id = ${id}`, 'the row was deleted']],

@@ -143,9 +143,10 @@ export class AuditSeals {
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
-    // Rows that were committed late can wait while there are more new rows than fit in one batch.
-    if (rows.length < BATCH)
-      rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
+    // Rows that were committed late can wait while there are more new rows than fit in one batch. The new seal then
+    // leaves the settled seal as it is, because the sweep up to it is still to come.
+    if (rows.length >= BATCH) return (await this.add(last, rows, last?.settled ?? null)) ? rows.length : 0;
+    rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;
     return (await this.add(last, rows, settled === null ? null : String(settled.seal_id))) ? rows.length : 0;
   }
