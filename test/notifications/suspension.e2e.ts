@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startPair, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
-import { holdAt } from '../support/races';
+import { holdAny, holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
 
 let first: TestApp;
@@ -44,6 +44,21 @@ test('once POST suspend has answered, no process starts an attempt, and claimed 
   expect(await first.given.sql('SELECT FROM deliveries WHERE lease_token IS NOT NULL')).toEqual([]);
   await subscribed.post('resume');
   await subscribed.partner.received(2);
+});
+
+test('a probe that a suspension has stopped is sent soon after POST resume', async () => {
+  subscribed.partner.answer({ status: 500 });
+  await subscribed.booking();
+  await eventually(async () => expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']));
+  const hold = holdAny([first, second], 'probe claimed');
+  await hold.reached;
+  const suspended = subscribed.post('suspend');
+  await eventually(async () => expect((await subscribed.subscription())['state']).toBe('SUSPENDED'));
+  hold.release();
+  expect((await suspended).status).toBe(200);
+  subscribed.partner.answer({ status: 200 });
+  await subscribed.post('resume');
+  await eventually(async () => expect((await subscribed.notifications())[0]['state']).toBe('DELIVERED'));
 });
 
 test('POST suspend lets running attempts finish, and does not wait for them', async () => {

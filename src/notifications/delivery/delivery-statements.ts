@@ -254,6 +254,18 @@ export const RELEASE = prepared(
 );
 
 /**
+ * Makes the probes of the partners due again, whose claimed probe was released and not sent. $1: subscriptions; $2:
+ * tokens. A process that claims a probe postpones the next one until the end of the lease.
+ */
+export const RELEASE_PROBE = prepared(
+  'delivery-release-probe',
+  `UPDATE subscriptions s SET next_probe_at = statement_timestamp()
+   FROM unnest(${unestimated('$1::uuid[]')}, $2::bigint[]) AS o (subscription_id, token)
+   WHERE s.id = o.subscription_id AND s.probe_token = o.token AND s.health = 'DOWN'`,
+  acrossAccounts.workers,
+);
+
+/**
  * Finds the subscriptions with rows that can be claimed, by one index look-up for each subscription with rows in
  * `deliveries`.
  */

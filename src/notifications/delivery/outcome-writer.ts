@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { NotificationsConfig } from '../notifications.config.js';
 import { Database, isDatabaseUnavailable, isTimedOut } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
-import { RELEASE, type Claimed } from './delivery-statements.js';
+import { RELEASE, RELEASE_PROBE, type Claimed } from './delivery-statements.js';
 import { RECORD_DELIVERED, RECORD_FAILED } from './record-statements.js';
 import type { RacePoints } from '../race-points.js';
 import type { Retry } from './notification.entity.js';
@@ -232,14 +232,14 @@ export class OutcomeWriter {
   }
 
   private async giveBack(items: Claimed[]): Promise<void> {
-    await this.database
-      .execute(RELEASE, [
-        items.map((item) => item.subscription_id),
-        items.map((item) => item.position),
-        items.map((item) => item.lease_token),
-      ])
+    const [partners, tokens] = [items.map((item) => item.subscription_id), items.map((item) => item.lease_token)];
+    try {
+      await this.database.execute(RELEASE, [partners, items.map((item) => item.position), tokens]);
+      if (items.some(({ down }) => down)) await this.database.execute(RELEASE_PROBE, [partners, tokens]);
+    } catch (error) {
       // An error of the release is only logged, because the leases of the notifications expire anyway.
-      .catch((error: unknown) => this.logger.warn({ err: error }, 'claimed notifications could not be released'));
+      this.logger.warn({ err: error }, 'claimed notifications could not be released');
+    }
   }
 }
 
