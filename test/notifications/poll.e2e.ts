@@ -198,6 +198,23 @@ describe('refused notifications and expired leases', () => {
     expect((await subscribed.notification(leased[1]))['state']).toBe('ERROR_QUEUE');
   });
 
+  it('a poll that acknowledges or refuses notifications leaves an audit row for each subscription, with their number', async () => {
+    for (let at = 0; at < 3; at++) await subscribed.booking();
+    const leased = (await polled(3)).map(idOf);
+    await polling.poll({
+      return_immediately: true,
+      ack: leased.slice(0, 2),
+      refuse: [{ id: leased[2], reason: 'OTHER' }],
+    });
+    await polling.poll({ return_immediately: true, ack: leased });
+    const { body } = await subscribed.get(
+      `/admin/audit?subject=${subscribed.id}&action=notification.acknowledge&limit=1`,
+    );
+    expect(body).toMatchObject([{ account_code: subscribed.scene.account, changed: [], count: 2 }]);
+    const refused = await subscribed.get(`/admin/audit?subject=${subscribed.id}&action=notification.refuse&limit=1`);
+    expect(refused.body).toMatchObject([{ account_code: subscribed.scene.account, changed: [], count: 1 }]);
+  });
+
   it('a poll lists ids that the caller has not leased in unknown, and does not change their notifications', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);

@@ -122,11 +122,14 @@ export class PollOffers {
     for (const id of acknowledged) refusalOf.delete(id);
     const ended = await this.unitOfWork.run(async () => {
       const settled = await this.database.query<Ended>(SETTLE_OFFERS, [asked.filter(isUuid), caller, subscriptionIds]);
-      const freed = await this.recordDelivered(settled.filter((one) => !refusalOf.has(one.notification_id)));
-      const freedToo = await this.recordFailed(
-        settled.filter((one) => refusalOf.has(one.notification_id)),
-        (one) => refusalFailure(refusalOf.get(one.notification_id)!),
+      const refusedNow = settled.filter((one) => refusalOf.has(one.notification_id));
+      const delivered = settled.filter((one) => !refusalOf.has(one.notification_id));
+      const freed = await this.recordDelivered(delivered);
+      const freedToo = await this.recordFailed(refusedNow, (one) =>
+        refusalFailure(refusalOf.get(one.notification_id)!),
       );
+      this.audit('notification.acknowledge', delivered);
+      this.audit('notification.refuse', refusedNow);
       // The next events of the bookings can now be polled or, if the subscription now pushes, sent.
       this.signals.due([...new Set([...freed, ...freedToo])]);
       return settled;
@@ -193,6 +196,15 @@ export class PollOffers {
       ),
       this.config.retryScheduleS,
     ]);
+  }
+
+  /** Writes an audit entry for each subscription of the notifications, with their number. */
+  private audit(action: string, ended: readonly Ended[]): void {
+    for (const subscriptionId of new Set(ended.map((one) => one.subscription_id))) {
+      const some = ended.filter((one) => one.subscription_id === subscriptionId);
+      const [{ account_code: accountCode }] = some;
+      this.unitOfWork.audit(action, subscriptionId, { accountCode, changed: [], count: some.length });
+    }
   }
 
   private async record(statement: Statement, values: unknown[]): Promise<string[]> {

@@ -76,6 +76,7 @@ export const OFFER = prepared(
 export interface Ended {
   notification_id: string;
   subscription_id: string;
+  account_code: string;
   position: number;
   lease_token: number;
   trigger: Trigger;
@@ -84,7 +85,8 @@ export interface Ended {
   duration_ms: number;
 }
 
-const ENDED = `o.notification_id, o.subscription_id, o.notification_position AS position, o.lease_token, o.trigger, o.job_id,
+const ENDED = `o.notification_id, o.subscription_id,
+  (SELECT s.account_code FROM subscriptions s WHERE s.id = o.subscription_id) AS account_code, o.notification_position AS position, o.lease_token, o.trigger, o.job_id,
   o.offered_datetime AS at`;
 
 /**
@@ -104,7 +106,6 @@ export const SETTLE_OFFERS = prepared(
    WHERE o.notification_id = held.notification_id AND o.lease_token = held.lease_token
    RETURNING ${ENDED},
      greatest(0, round(date_part('epoch', ${MACHINE_TIME} - o.leased_until) * 1000 + o.lease_s * 1000.0))::int AS duration_ms`,
-  acrossAccounts.workers,
 );
 
 const LAPSED = `o.leased_until < ${MACHINE_TIME} AND ($1::uuid[] IS NULL OR o.subscription_id = ANY ($1))`;
@@ -126,7 +127,6 @@ export const LAPSE_OFFERS = prepared(
    DELETE FROM poll_offers o USING lapsed
    WHERE o.notification_id = lapsed.notification_id AND o.lease_token = lapsed.lease_token
    RETURNING ${ENDED}, o.lease_s * 1000 AS duration_ms`,
-  acrossAccounts.workers,
 );
 
 /** Removes the offers of a poll whose client has disconnected. $1: notifications; $2: tokens. */

@@ -14,7 +14,7 @@ export interface AuditEntry {
    * The names of the members that the action changed, without their values; null if the name of the action says enough.
    */
   readonly changed: readonly string[] | null;
-  /** The number of requests that the entry summarizes; null for an entry about one action. */
+  /** The number of refused requests, or of polled notifications, that the entry summarizes; null for an entry about one action. */
   readonly count: number | null;
   /** The pseudonym of the address from which a refused request came; null for an entry about anything else. */
   readonly address: string | null;

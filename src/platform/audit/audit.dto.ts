@@ -56,7 +56,9 @@ export class AuditEntryModel {
   })
   changed: string[];
 
-  @Field(integer(1, 1e9), { description: 'Number of refused requests that the row combines.' })
+  @Field(integer(1, 1e9), {
+    description: 'Number of refused requests, or of polled notifications, that the row combines.',
+  })
   count: number | null;
 
   @Field(text({ max: 200 }), { description: 'Pseudonym of the address from which a refused caller sent the requests.' })
