@@ -121,7 +121,7 @@ const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly
   ['a claim of probes', CLAIM_PROBES, () => [WAIT_MS, BATCH, leaseToken()]],
   ['the statement that marks attempts as begun', BEGUN, held],
   ['the record of deliveries', RECORD_DELIVERED, (rows) => [...delivered(rows), of(rows, () => true)]],
-  ['the pace of a partner', RESERVE, (_, [partner]) => [partner, BATCH]],
+  ['the pace of a partner', RESERVE, (_, [partner]) => [partner, BATCH, 0]],
   [
     'the record of failures',
     RECORD_FAILED,

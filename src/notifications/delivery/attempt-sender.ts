@@ -51,7 +51,12 @@ export class AttemptSender {
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
     // Whether the attempt may start is checked again once the connection is open, because the partner may have answered
     // "busy" meanwhile.
-    const mayBegin = () => performance.now() >= pace.wallUntil && this.underWay.begin(item);
+    const mayBegin = () => {
+      const now = performance.now();
+      if (now < pace.wallUntil || !this.underWay.begin(item)) return false;
+      pace.sends(now);
+      return true;
+    };
     return tracedPut(item.traceparent, profile.headers(item), (headers) =>
       this.client.put(profile.endpoint, headers, item.body, mayBegin, folderOf(item)),
     );

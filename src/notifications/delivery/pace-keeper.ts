@@ -84,7 +84,11 @@ export class PaceKeeper<Item> {
   private async reserve(queue: PartnerQueue<Item>): Promise<number> {
     const asked = performance.now();
     try {
-      const found = await this.database.queryOne<Reserved>(RESERVE, [queue.id, Math.max(1, queue.waiting)]);
+      const found = await this.database.queryOne<Reserved>(RESERVE, [
+        queue.id,
+        Math.max(1, queue.waiting),
+        queue.pace.takeLate(),
+      ]);
       if (found === null) return ASK_AGAIN_MS;
       const now = performance.now();
       const { pace, requests, from_ms, wall_ms } = found;

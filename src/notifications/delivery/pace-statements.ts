@@ -24,12 +24,8 @@ const AHEAD_S = 0.1;
 /** The pace, in requests per second, from which the limit is removed; then the lowest pace. */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
-/**
- * The fraction of the ceiling at which the pace stays for a while. Below `SLOW` it is lower: at one request a second, a
- * request that leaves 80 ms late must not be followed too early by the next one.
- */
+/** The fraction of the ceiling at which the pace stays for a while. */
 const SAFE = 0.97;
-const SLOW_SAFE = 0.92;
 /** The factor by which a pace that proved too high is reduced. */
 const REDUCED = 0.95;
 /**
@@ -61,7 +57,7 @@ const GUESSED = -2;
  * The number of successful responses that make up for one "busy" response, and the maximum number of "busy" responses
  * that are remembered.
  */
-const DEBT = 27;
+const DEBT = 29;
 const REMEMBERED = 2;
 
 /** The SQL condition that a period is over, or has not begun because the clock was set back. */
@@ -90,7 +86,7 @@ const HOLD = `greatest(0, ${PATIENCE_S} * s.pace_ceiling * power(2, least(s.pace
 
 /** The SQL expression for the pace of a subscription `s` after a number of successful responses. */
 export const GROWN = (answers: string): string => {
-  const safe = `CASE WHEN s.pace_ceiling < ${SLOW} THEN ${SLOW_SAFE} ELSE ${SAFE} END * s.pace_ceiling`;
+  const safe = `${SAFE} * s.pace_ceiling`;
   const grown = `CASE WHEN s.pace < ${safe}
       THEN least(${safe}, s.pace + ${REGAIN} * ${answers})
     WHEN s.pace > ${RISEN} * s.pace_ceiling THEN s.pace + ${RISING} * ${answers}
@@ -151,13 +147,15 @@ const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_seco
       AND a.at > s.paused_from - make_interval(secs => greatest(1, 0.5 / s.pace)) AND a.at <= s.paused_from) counted)`;
 
 /**
- * Reserves send times. $1: the subscription; $2: the number of waiting requests. The commit does not wait for the disk: a
+ * Reserves send times. $1: the subscription; $2: the number of waiting requests; $3: the milliseconds by which earlier
+ * requests of this process left too late, which postpone the following send times of all processes. The commit does not wait for the disk: a
  * wait would delay the send times unevenly, and a reservation that a crash loses does no harm.
  */
 export const RESERVE = prepared(
   'delivery-reserve',
   `WITH partner AS MATERIALIZED (
-     SELECT s.id, least(raised, s.max_per_second) AS pace, raised, ceiling, statement_timestamp() AS at, ${GIVEN_OUT_TO} AS given_out_to,
+     SELECT s.id, least(raised, s.max_per_second) AS pace, raised, ceiling, statement_timestamp() AS at,
+       ${GIVEN_OUT_TO} + make_interval(secs => CASE WHEN s.paced_to > statement_timestamp() THEN $3::float8 / 1000 ELSE 0 END) AS given_out_to,
        set_config('synchronous_commit', 'off', true),
        CASE WHEN ${MAY_BE_ASKED} THEN 0
          ELSE extract(epoch FROM s.paused_until - statement_timestamp()) * 1000 END AS wall_ms
@@ -171,7 +169,7 @@ export const RESERVE = prepared(
    given_out AS (
      UPDATE subscriptions s SET paced_to = share.given_out_to + make_interval(secs => share.requests / share.pace),
        pace_ceiling = greatest(s.pace_ceiling, share.ceiling), pace = share.raised
-     FROM share WHERE s.id = share.id AND share.requests > 0)
+     FROM share WHERE s.id = share.id AND (share.requests > 0 OR $3::float8 > 0 AND share.wall_ms = 0 AND share.pace IS NOT NULL))
    SELECT pace, requests, wall_ms::float8 AS wall_ms,
      greatest(0, extract(epoch FROM given_out_to - at) * 1000 - CASE requests WHEN 0 THEN ${AHEAD_S * 1000} ELSE 0 END)::float8 AS from_ms
    FROM share`,

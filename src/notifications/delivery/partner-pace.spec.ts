@@ -13,10 +13,31 @@ describe('a partner with a limited rate', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     expect([999, 1000].map((now) => pace.isOpen(now))).toEqual([false, true]);
-    pace.use();
+    pace.use(1000);
     expect([1050, 1100].map((now) => pace.isOpen(now))).toEqual([false, true]);
     expect(pace.isOpen(1_000_000)).toBe(false);
     expect(pace.opensAt(1_000_000)).toBeNull();
+  });
+
+  test('the send times after a request that left late are postponed, here and at the next reservation', () => {
+    const { pace } = paced().queue;
+    pace.allow(1000, 3, 10);
+    pace.use(1020);
+    expect([pace.opensAt(1020), pace.takeLate()]).toEqual([1100, 0]);
+    pace.use(1170);
+    expect([pace.opensAt(1170), pace.takeLate(), pace.takeLate()]).toEqual([1250, 50, 0]);
+  });
+
+  test('a request to a slow partner that waited for its connection postpones the next send time', () => {
+    const { pace } = paced().queue;
+    pace.allow(1000, 2, 1);
+    pace.use(1000);
+    pace.sends(1100);
+    expect([pace.opensAt(1100), pace.takeLate()]).toEqual([2080, 80]);
+    pace.allow(3000, 2, 10);
+    pace.use(3000);
+    pace.sends(3100);
+    expect([pace.opensAt(3100), pace.takeLate()]).toEqual([3100, 0]);
   });
 
   test('a busy partner gets no request before the end of its pause, even if a send time was reserved earlier', () => {

@@ -3,6 +3,13 @@
  * could follow.
  */
 const LOST_MS = 300;
+/**
+ * The delay, in milliseconds, by which a request may leave after its send time. When it leaves later, the following send
+ * times move, so that the partner never gets more requests in a second than it accepts.
+ */
+const LATE_MS = 20;
+/** The rate, in requests per second, below which the delay of a single request matters to the partner. */
+const SLOW = 2;
 const BUCKET_MS = 100;
 const BUCKETS = 10;
 
@@ -17,6 +24,10 @@ export class PartnerPace {
   /** The end of the pause after the partner's "busy" response, on the worker's clock; until then nothing is sent. */
   wallUntil = -Infinity;
   private moments: number[] = [];
+  /** The time at which the last send time was used. */
+  private usedAt = -Infinity;
+  /** The time, in milliseconds, by which requests left too late since the last reservation. */
+  private lateMs = 0;
   /** The number of successful responses in each tenth of the last second. */
   private readonly good = new Int32Array(BUCKETS);
   private bucket = 0;
@@ -38,8 +49,22 @@ export class PartnerPace {
   }
 
   /** Uses up one of the partner's reserved send times for a request. */
-  use(): void {
-    if (this.isPaced) this.moments.shift();
+  use(now: number): void {
+    this.usedAt = now;
+    const moment = this.moments.shift();
+    if (moment !== undefined) this.postpone(now - moment);
+  }
+
+  /** Records that the request of the last used send time has a connection and is being sent. */
+  sends(now: number): void {
+    if (this.rate < SLOW) this.postpone(now - this.usedAt);
+  }
+
+  /** Returns the time, in milliseconds, by which the next reserved send times must be later; counts from 0 again. */
+  takeLate(): number {
+    const { lateMs } = this;
+    this.lateMs = 0;
+    return lateMs;
   }
 
   /** Limits the partner to `rate` requests per second. */
@@ -58,6 +83,7 @@ export class PartnerPace {
   close(until: number): void {
     this.isPaced = true;
     this.moments = [];
+    this.lateMs = 0;
     this.wallUntil = Math.max(this.wallUntil, until);
   }
 
@@ -73,6 +99,13 @@ export class PartnerPace {
     this.isPaced = false;
     this.rate = Infinity;
     this.moments = [];
+  }
+
+  /** Moves the send times that are left after a request that left `late` milliseconds after its own. */
+  private postpone(late: number): void {
+    if (late <= LATE_MS) return;
+    this.moments = this.moments.map((moment) => moment + late - LATE_MS);
+    this.lateMs += late - LATE_MS;
   }
 
   answeredWell(now: number): void {

@@ -90,7 +90,7 @@ export class PartnerQueues<Item> {
   started(queue: PartnerQueue<Item>, now: number): Attempt {
     const attempt = { since: now };
     queue.started(attempt);
-    queue.pace.use();
+    queue.pace.use(now);
     this.held[queue.trust] += 1;
     this.busy.add(queue);
     return attempt;
