@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -40,14 +40,14 @@ export class Daemon {
   start(): void {
     if (this.isRunning) return;
     const { user, env, input } = this.options;
-    const as = user === undefined ? [] : ['setpriv', '--reuid', user, '--regid', user, '--init-groups'];
-    const [program, ...rest] = [...as, ...this.command];
+    const [program, ...rest] = this.command;
     const output = openSync(this.logFile, 'a');
     // The child has its own process group, so that Ctrl-C does not reach it before this program stops it.
     this.child = spawn(program, rest, {
       env: { ...process.env, ...env },
       stdio: ['pipe', output, output],
       detached: true,
+      ...(user === undefined ? {} : idsOf(user)),
     });
     closeSync(output);
     this.child.stdin!.on('error', () => undefined).end(input);
@@ -64,6 +64,12 @@ export class Daemon {
   private get logFile(): string {
     return join(this.options.folder, `${this.name}.log`);
   }
+}
+
+/** Returns the options with which a child process runs as this user. */
+export function idsOf(user: string): { uid: number; gid: number } {
+  const [uid, gid] = ['-u', '-g'].map((option) => Number(execFileSync('id', [option, user], { encoding: 'utf8' })));
+  return { uid, gid };
 }
 
 /** Waits until the check neither throws an error nor returns false. */

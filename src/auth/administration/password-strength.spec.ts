@@ -11,6 +11,8 @@ describe('PasswordStrength', () => {
     ' '.repeat(12),
     'Integration-User',
     'integrationuser1',
+    'integration-user Integration-User integration-user',
+    'integration-user'.repeat(3),
     'aaaaaaaaaaaaaaaa',
     'qwertyuiop123',
   ])('refuses the weak password %j', async (password) => expect(await judge(password)).toBe('password_weak'));

@@ -5,6 +5,8 @@ import { fault } from '../../platform/validation/rules.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
 const LEAST_GUESSES = 1e8;
+/** The characters that do not make a repeated user name harder to guess. */
+const SEPARATORS = /[\s._@+-]/g;
 /**
  * The idle time, in milliseconds, after which the thread that estimates passwords stops. Its word lists occupy 34 MB
  * and take 0.2 s to load.
@@ -29,9 +31,12 @@ export class PasswordStrength implements OnApplicationShutdown {
 
   /** Returns a `password_weak` fault at `/password` if the password is weak. */
   async faults(password: string, username: string): Promise<readonly Fault[]> {
-    const isName = password.toLowerCase() === username.toLowerCase();
+    // The estimate overrates a user name that is repeated.
+    const isName = password.toLowerCase().replaceAll(username.toLowerCase(), '').replace(SEPARATORS, '') === '';
     if (!isName && (await this.guesses(password, username)) >= LEAST_GUESSES) return [];
-    const detail = isName ? 'Must not be the user name.' : 'Can be guessed in fewer than 100 million tries.';
+    const detail = isName
+      ? 'Must not consist of the user name alone.'
+      : 'Can be guessed in fewer than 100 million tries.';
     return [fault('password_weak', detail, '/password')];
   }
 

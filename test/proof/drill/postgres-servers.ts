@@ -2,14 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { Daemon, until } from '../daemon.js';
+import { Daemon, idsOf, until } from '../daemon.js';
 import { POSTGRES_BIN } from '../debian.js';
 import { freePort } from '../deployed.js';
 
 const COMPOSE = join(__dirname, '../../../../deploy/compose');
 const PATH = `${POSTGRES_BIN}:${process.env['PATH']}`;
 const READY_MS = 60_000;
-const AS_POSTGRES = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups'];
 
 /** Debian's PostgreSQL with the database and the role that the image `postgres` would create. */
 export class DebianPostgres {
@@ -31,7 +30,6 @@ export class DebianPostgres {
     const data = ownedByPostgres(folder, name);
     const secret = join(data, '../secret');
     writeFileSync(secret, password, { mode: 0o644 });
-    const [setpriv, ...as] = AS_POSTGRES;
     const options = [
       '--username',
       'eligibility',
@@ -44,8 +42,9 @@ export class DebianPostgres {
       '--locale',
       'C.UTF-8',
     ];
-    execFileSync(setpriv, [...as, `${POSTGRES_BIN}/initdb`, '--pgdata', data, ...options], {
+    execFileSync(`${POSTGRES_BIN}/initdb`, ['--pgdata', data, ...options], {
       stdio: ['ignore', 'ignore', 'inherit'],
+      ...idsOf('postgres'),
     });
     const port = await freePort();
     const env = { PATH, PGDATA: data, PGHOST: '127.0.0.1', PGPORT: String(port), PGPASSWORD: password };
