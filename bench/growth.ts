@@ -196,7 +196,7 @@ function cursor(position: number): string {
 /** Runs the delivery loop's own statement and rolls it back, so that the backlog stays the same. */
 async function claim(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
-  const values = [[CLAIMED_PARTNER], [CLAIMED_AT_ONCE], 10_000, leaseToken()];
+  const values = [[CLAIMED_PARTNER], [CLAIMED_AT_ONCE], 10_000, leaseToken(), Infinity, 0];
   const { rowCount } = await client.query({ ...CLAIM, values });
   await client.query('ROLLBACK');
   if (rowCount !== CLAIMED_AT_ONCE) throw new Error(`${rowCount} notifications were claimed.`);

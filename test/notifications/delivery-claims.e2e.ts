@@ -54,8 +54,11 @@ async function run(client: pg.Client, { text }: Statement, values: unknown[]): P
   const { rows } = await client.query<{ id: string }>(text, values);
   return rows.map(({ id }) => id);
 }
-const claim = (client: pg.Client) => run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken()]);
-const probe = (client: pg.Client) => run(client, CLAIM_PROBES, [WAIT_MS, 10, leaseToken()]);
+const claim = (client: pg.Client) => run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken(), Infinity, 0]);
+/** Claims for a process whose clock jumped forward by an hour `jumpedS` seconds ago. */
+const claimAhead = (client: pg.Client, jumpedS: number) =>
+  run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken(), Date.now() / 1000 - 3600, jumpedS]);
+const probe = (client: pg.Client) => run(client, CLAIM_PROBES, [WAIT_MS, 10, leaseToken(), Infinity, 0]);
 
 /** Starts a claim that has taken its snapshot and read nothing yet. */
 async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }> {
@@ -108,6 +111,20 @@ const resend = async (id: string) =>
   expect((await subscribed.admin('POST', `error-queue/${id}/resend`)).status).toBe(202);
 const leased = () =>
   app.given.sql('SELECT event_sequence FROM deliveries WHERE leased_until > clock_timestamp() ORDER BY event_sequence');
+
+test('a claim after a forward jump of the clock does not take a notification that was leased before the jump, nor the next event of its booking, until the lease is over', async () => {
+  const booking = await subscribed.booking();
+  await eventually(async () => expect(await subscribed.notifications()).toHaveLength(1));
+  await app.given.sql(
+    `UPDATE deliveries SET lease_token = 0, leased_until = clock_timestamp() - interval '59 minutes'`,
+  );
+  await subscribed.reschedule(booking);
+  await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
+  const client = await connect();
+  expect(await claimAhead(client, 0)).toEqual([]);
+  expect(await claimAhead(client, WAIT_MS / 1000 + 19)).toEqual([]);
+  expect(await claimAhead(client, WAIT_MS / 1000 + 21)).toHaveLength(1);
+});
 
 test('a claim that began before a manual resend does not take another event of the booking that is being resent', async () => {
   const [first] = await refusedAndNext();
@@ -164,6 +181,8 @@ test('the late outcome of an earlier probe does not change the time of the next 
       WAIT_MS,
       10,
       leaseToken(),
+      Infinity,
+      0,
     ]);
     expect(rows).toHaveLength(1);
     return rows[0];
@@ -245,7 +264,7 @@ test('a claim with a generic query plan reads only the rows that it claims, not 
   const client = await connect();
   await client.query('SET plan_cache_mode = force_generic_plan');
   await client.query(`PREPARE claim AS ${CLAIM.text}`);
-  const claim = `EXECUTE claim ('{${subscribed.id}}', '{32}', ${WAIT_MS}, ${leaseToken()})`;
+  const claim = `EXECUTE claim ('{${subscribed.id}}', '{32}', ${WAIT_MS}, ${leaseToken()}, 'Infinity', 0)`;
   const { answered, lookedAt } = await rowsOf(client, claim);
   expect(answered).toBe(32);
   expect(lookedAt).toBeLessThan(32 * 40);

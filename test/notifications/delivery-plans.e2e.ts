@@ -116,9 +116,13 @@ const delivered = (rows: readonly Owed[]) => [
 
 /** The statements of delivery, each with a function that returns its values for the due notifications. */
 const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly string[]) => Values][] = [
-  ['a claim', CLAIM, (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken()]],
+  [
+    'a claim',
+    CLAIM,
+    (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken(), Infinity, 0],
+  ],
   ['the search for work', FIND_WORK, () => []],
-  ['a claim of probes', CLAIM_PROBES, () => [WAIT_MS, BATCH, leaseToken()]],
+  ['a claim of probes', CLAIM_PROBES, () => [WAIT_MS, BATCH, leaseToken(), Infinity, 0]],
   ['the statement that marks attempts as begun', BEGUN, held],
   ['the record of deliveries', RECORD_DELIVERED, (rows) => [...delivered(rows), of(rows, () => true)]],
   ['the pace of a partner', RESERVE, (_, [partner]) => [partner, BATCH, 0]],

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { NotificationsConfig } from '../notifications.config';
 import type { Database } from '../../platform/database/database';
 import type { Logger } from '../../platform/observability/logger';
@@ -5,23 +6,25 @@ import { ClockWatch } from './clock-watch';
 
 const HOUR_MS = 3600_000;
 
-/**
- * Runs the clock watch against a simulated database. For each check, the database's clock is ahead by the next of the
- * given amounts.
- */
-async function aheadAfter(...looks: number[]): Promise<number> {
-  let aheadMs = 0;
+/** Returns the clock watch of a simulated database, whose clock is ahead by `aheadMs.now`. */
+function watchOf(aheadMs: { now: number }): ClockWatch {
   const database = {
-    queryOne: () => Promise.resolve({ ms: performance.now() + aheadMs }),
+    queryOne: () => Promise.resolve({ ms: performance.now() + aheadMs.now }),
     query: () => Promise.resolve([]),
   } as unknown as Database;
   const logger = { warn: () => undefined } as unknown as Logger;
-  const watch = new ClockWatch({ retryGiveUpH: 24, waitMs: 10_000 } as NotificationsConfig, database, logger);
-  for (const hours of looks) {
-    aheadMs = hours * HOUR_MS;
+  return new ClockWatch({ retryGiveUpH: 24, waitMs: 10_000 } as NotificationsConfig, database, logger);
+}
+
+/** Returns a clock watch after several checks; for each check, the database's clock is ahead by the next amount. */
+async function watchAfter(...hoursAhead: number[]): Promise<ClockWatch> {
+  const aheadMs = { now: 0 };
+  const watch = watchOf(aheadMs);
+  for (const hours of hoursAhead) {
+    aheadMs.now = hours * HOUR_MS;
     await watch.check();
   }
-  return Math.round(watch.aheadH);
+  return watch;
 }
 
 test.each([
@@ -32,5 +35,38 @@ test.each([
   ['a clock that was set back and was corrected is right again', [0, -1, 0], 0],
   ['a clock that is slewed has not jumped', [0, 0.001, 0.002], 0],
 ])('detects how far the clock of the database is ahead: %s', async (_, looks, hours) => {
-  expect(await aheadAfter(...looks)).toBe(hours);
+  expect(Math.round((await watchAfter(...looks)).aheadH)).toBe(hours);
 });
+
+test.each([
+  ['a correct clock', [0, 0], 0],
+  ['a clock that has jumped forward counts with its time before the jump', [0, 1, 1], 0],
+  ['a clock that was ahead and was corrected', [0, 1, 0], 0],
+  ['a clock that was set back', [0, -1], -1],
+  ['a clock that was set back and has jumped forward twice', [0, -1, 0, 1], -1],
+  ['a clock that is slewed', [0, 0.001, 0.002], 0.002],
+])('leases expire by a clock that did not jump forward: %s', async (_, looks, hours) => {
+  const [upTo] = (await watchAfter(...looks)).trust();
+  // Five seconds are tolerated.
+  expect(upTo - performance.now() / 1000 - hours * 3600).toBeCloseTo(5, 0);
+});
+
+test('the time since the last forward jump counts until the clock is right', async () => {
+  const aheadMs = { now: 0 };
+  const watch = watchOf(aheadMs);
+  await watch.check();
+  for (const hours of [1, 2]) {
+    aheadMs.now = hours * HOUR_MS;
+    await watch.check();
+    await pause(30);
+    await watch.check();
+    expect(watch.trust()[1]).toBeGreaterThanOrEqual(0.029);
+    expect(watch.trust()[1]).toBeLessThan(0.058);
+  }
+  aheadMs.now = 0;
+  await watch.check();
+  expect(watch.trust()[1]).toBe(0);
+});
+
+test('leases expire by any clock until the clock was checked', async () =>
+  expect((await watchAfter()).trust()).toEqual([Infinity, 0]));

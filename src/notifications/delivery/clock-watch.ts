@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { NotificationsConfig } from '../notifications.config.js';
 import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
-import { LEASE_EXTRA_S } from './delivery-lease.js';
+import { LEASE_EXTRA_S, type ClockTrust } from './delivery-lease.js';
 import { RELEASE } from './delivery-statements.js';
 
 /**
@@ -16,6 +16,8 @@ const JUMP_MS = 5_000;
  */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
+/** The time, in milliseconds, by which every lease from before a jump has ended: longer than the longest lease. */
+const ENDED_MS = 700_000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
@@ -46,13 +48,19 @@ interface Lease {
  *
  * 1. A forward jump must not age notifications. The time after which they are given up is extended by the jump, until
  *    the clock has jumped back or that time has passed.
- * 2. After a backward jump, and at its start, the process finds leases that end too late. It measures their remaining
+ * 2. A forward jump must not end leases early: their workers may be sending. Until each lease from before the jump has
+ *    ended, its end is compared with the clock as it was before (`trust`).
+ * 3. After a backward jump, and at its start, the process finds leases that end too late. It measures their remaining
  *    time on its own clock, and releases them when their attempts must have ended. Never release such a lease
  *    immediately: its worker may be sending.
  */
 @Injectable()
 export class ClockWatch {
   private offsetMs: number | null = null;
+  /** The difference between the clocks by which leases expire: before the last forward jump, if there was one lately. */
+  private trustedOffsetMs: number | null = null;
+  /** The time at which the last forward jump was detected; null if the trusted difference is the current one. */
+  private jumpedAt: number | null = null;
   private jumps: { readonly at: number; readonly ms: number }[] = [];
   private readonly seen = new Map<string, number>();
   private watching = true;
@@ -72,6 +80,14 @@ export class ClockWatch {
     return Math.max(0, this.jumps.reduce((sum, { ms }) => sum + ms, 0) / 3600_000);
   }
 
+  /** Returns what is known about the database's clock now, for a statement that grants leases or lets them expire. */
+  trust(): ClockTrust {
+    const now = performance.now();
+    if (this.trustedOffsetMs === null) return [Infinity, 0];
+    const jumpedS = this.jumpedAt === null ? 0 : (now - this.jumpedAt) / 1000;
+    return [(now + this.trustedOffsetMs + JUMP_MS) / 1000, jumpedS];
+  }
+
   /** Compares the database's clock with this process's clock; called about once a second. */
   async check(): Promise<void> {
     const before = performance.now();
@@ -82,11 +98,26 @@ export class ClockWatch {
 
   private compare(machineMs: number, now: number): void {
     const jump = machineMs - now - (this.offsetMs ?? machineMs - now);
+    this.learn(machineMs - now, now);
     this.offsetMs = machineMs - now;
     if (Math.abs(jump) < JUMP_MS) return;
     this.logger.warn({ jump_s: Math.round(jump / 1000) }, 'the clock of the database has jumped');
     this.jumps.push({ at: now, ms: jump });
     this.watching ||= jump < 0;
+  }
+
+  private learn(offsetMs: number, now: number): void {
+    const before = this.offsetMs ?? offsetMs;
+    this.trustedOffsetMs ??= before;
+    const sinceJump = this.jumpedAt === null ? Infinity : now - this.jumpedAt;
+    if (offsetMs > before + JUMP_MS) {
+      // Leases from before an earlier jump may still be valid.
+      if (sinceJump > ENDED_MS) this.trustedOffsetMs = before;
+      this.jumpedAt = now;
+    } else if (sinceJump > ENDED_MS || offsetMs <= this.trustedOffsetMs + JUMP_MS) {
+      this.trustedOffsetMs = offsetMs;
+      this.jumpedAt = null;
+    }
   }
 
   private async freeOverlong(): Promise<void> {

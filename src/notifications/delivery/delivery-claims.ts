@@ -3,6 +3,7 @@ import type { Database } from '../../platform/database/database.js';
 import type { RacePoints } from '../race-points.js';
 import { leaseToken } from './delivery-lease.js';
 import { CLAIM, CLAIM_PROBES, type Claimed } from './delivery-statements.js';
+import type { ClockWatch } from './clock-watch.js';
 import type { ReplicationGate } from './replication-gate.js';
 
 /** The claimed rows, and a time just before they were claimed, so that their leases began no earlier. */
@@ -18,6 +19,7 @@ export class Claims {
     private readonly database: Database,
     private readonly races: RacePoints,
     private readonly replication: ReplicationGate,
+    private readonly clock: ClockWatch,
     private readonly giveBack: (rows: Claimed[]) => void,
   ) {}
 
@@ -28,7 +30,7 @@ export class Claims {
   async of(capacities: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {
     const ids = [...capacities.keys()].map(({ id }) => id);
     const claimedAt = performance.now();
-    const values = [ids, [...capacities.values()], this.config.waitMs, leaseToken()];
+    const values = [ids, [...capacities.values()], this.config.waitMs, leaseToken(), ...this.clock.trust()];
     const rows = await this.database.query<Claimed>(CLAIM, values);
     if (rows.length > 0) await this.races.reached('claimed');
     return { rows: (await this.areReplicated(rows)) ? rows : [], claimedAt };
@@ -40,7 +42,8 @@ export class Claims {
    */
   async probes(most: number): Promise<Claim> {
     const claimedAt = performance.now();
-    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.waitMs, most, leaseToken()]);
+    const values = [this.config.waitMs, most, leaseToken(), ...this.clock.trust()];
+    const rows = await this.database.query<Claimed>(CLAIM_PROBES, values);
     if (rows.length > 0) await this.races.reached('probe claimed');
     return { rows: (await this.areReplicated(rows)) ? rows : [], claimedAt };
   }

@@ -8,6 +8,7 @@ import { Logger } from '../../platform/observability/logger.js';
 import { AttemptsUnderWay, heldByPartner, heldFrom, type Held } from './attempts-under-way.js';
 import type { Attempt, PartnerQueue } from './partner-queue.js';
 import { PartnerQueues } from './partner-queues.js';
+import { ClockWatch } from './clock-watch.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { JobGate } from './job-gate.js';
 import { MAY_START_MS } from './delivery-lease.js';
@@ -40,7 +41,6 @@ type Queue = PartnerQueue<Held>;
  *    Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can start any
  *    more (attempts-under-way.ts).
  * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Nothing is claimed until then.
- * 9. `drain()` stops claiming, releases attempts that have not started, and waits for started ones.
  *
  * The database is authoritative (delivery-statements.ts): after a loss here, leases expire, and rows are claimed again.
  */
@@ -71,6 +71,7 @@ export class DeliveryLoop {
     races: RacePoints,
     private readonly clock: Clock,
     private readonly replication: ReplicationGate,
+    clockWatch: ClockWatch,
   ) {
     this.paces = new PaceKeeper(database, logger, (queue) => this.opened(queue));
     this.queues = new PartnerQueues(config.concurrency, config.concurrencyPerPartner, (queue) =>
@@ -82,7 +83,7 @@ export class DeliveryLoop {
     this.writer = new OutcomeWriter(database, config, logger, races, (outcomes, freed) =>
       this.recorded(outcomes, freed),
     );
-    this.claims = new Claims(config, database, races, replication, (rows) => this.writer.release(rows));
+    this.claims = new Claims(config, database, races, replication, clockWatch, (rows) => this.writer.release(rows));
   }
 
   start(): void {
@@ -256,7 +257,6 @@ export class DeliveryLoop {
       if (result === null && isOurs) this.writer.release([item]);
       // While this notification was leased for a bulk job, it may have blocked other notifications of its booking.
       if (result === null && item.job_id !== null) queue.wake();
-      // A notification that was released before its attempt started has no outcome.
       this.ended(queue, item, attempt, result && isOurs ? judged(item, at, result, profile, queue) : null);
     });
   }

@@ -29,9 +29,9 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has expired or was never granted.
  */
-import { acrossAccounts, expectingFew, MACHINE_TIME, prepared, unestimated } from '../../platform/database/database.js';
+import { acrossAccounts, expectingFew, prepared, unestimated } from '../../platform/database/database.js';
 import type { NotifiedChange } from '../notified-change.js';
-import { FREE, LEASE, LEASE_END, LEASE_EXTRA_S } from './delivery-lease.js';
+import { freeFor, hasExpired, LEASE, LEASE_END, LEASE_EXTRA_S, LEASE_S } from './delivery-lease.js';
 import { IN_PACE, isOver, MAY_BE_ASKED, ONE_MORE, PACE } from './pace-statements.js';
 import type { Trigger } from './delivery.entity.js';
 import { PACED_S } from './partner-queue.js';
@@ -47,13 +47,17 @@ const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_
  * delivery is left. OFFSET forces one index look-up per row; a join would compare each row with all rows of its
  * partner.
  */
-export const IN_TURN = `NOT EXISTS (
+export const inTurn = (trust: readonly [number, number], seconds: string): string => `NOT EXISTS (
   SELECT FROM deliveries other
   WHERE other.subscription_id = d.subscription_id AND other.booking_code = d.booking_code
     AND other.notification_position <> d.notification_position
-    AND (other.leased_until > ${MACHINE_TIME} OR CASE WHEN ${BY_OPERATOR('d')}
+    AND (NOT ${hasExpired('other.leased_until', trust, seconds)} OR CASE WHEN ${BY_OPERATOR('d')}
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
+
+/** The SQL condition that the delivery `d` is free and next in its booking, for a process with a `ClockTrust`. */
+const claimable = (trust: readonly [number, number], seconds: string): string =>
+  `${freeFor(trust, seconds)} AND ${inTurn(trust, seconds)}`;
 
 /**
  * The SQL condition that makes PostgreSQL's planner read the index with the partner's rows in order. Because of its
@@ -131,9 +135,11 @@ export interface Claimed {
  */
 const MOST = `least(s.most, ceil(${PACED_S} * s.pace)::int)`;
 
+const CLAIMABLE = claimable([5, 6], LEASE_S);
+
 /**
  * Claims due notifications. $1: subscriptions; $2: the number of notifications for each; $3: the default wait time; $4:
- * the fencing token. From a DOWN partner, only manual resends are claimed.
+ * the fencing token; $5 and $6: the trust in the clock. From a DOWN partner, only manual resends are claimed.
  */
 export const CLAIM = prepared(
   'delivery-claim',
@@ -148,13 +154,13 @@ export const CLAIM = prepared(
    in_order AS (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
-       WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND ${FREE} AND ${IN_TURN}
+       WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND ${CLAIMABLE}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN ${MOST} ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    by_operator AS (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
-       WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')} AND ${FREE} AND ${IN_TURN}
+       WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')} AND ${CLAIMABLE}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN ${MOST} ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    picked AS MATERIALIZED (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator),
@@ -171,9 +177,11 @@ export const SUSPECT_AFTER = 3;
 /** The SQL condition that the probe of a DOWN subscription `s` is due. */
 export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
 
+const PROBEABLE = claimable([4, 5], LEASE_S);
+
 /**
  * Claims probes: of each partner whose probe is due, the first event or, without events, an item of a bulk job. $1: the
- * default wait time; $2: the maximum number; $3: the fencing token. After three consecutive failures of an event, an
+ * default wait time; $2: the maximum number; $3: the fencing token; $4 and $5: the trust in the clock. After three consecutive failures of an event, an
  * event of another booking is probed instead: if the partner accepts that event, the first event itself is at fault
  * (record-statements.ts).
  */
@@ -190,20 +198,20 @@ export const CLAIM_PROBES = prepared(
    unsuspected AS MATERIALIZED (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
-       WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE}
-         AND d.failures < ${SUSPECT_AFTER} AND ${IN_TURN}
+       WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND d.trigger IN ('FIRST', 'AUTO') AND ${PROBEABLE}
+         AND d.failures < ${SUSPECT_AFTER}
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
    suspect AS MATERIALIZED (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
-       WHERE d.subscription_id = s.id AND d.failures > 0 AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE} AND ${IN_TURN}
+       WHERE d.subscription_id = s.id AND d.failures > 0 AND d.trigger IN ('FIRST', 'AUTO') AND ${PROBEABLE}
          AND s.id NOT IN (SELECT subscription_id FROM unsuspected)
        ORDER BY d.failures, d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
    oldest AS MATERIALIZED (SELECT * FROM unsuspected UNION ALL SELECT * FROM suspect),
    of_job AS (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
-       WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND d.job_id IS NOT NULL AND ${FREE} AND ${IN_TURN}
+       WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND d.job_id IS NOT NULL AND ${PROBEABLE}
          AND s.id NOT IN (SELECT subscription_id FROM oldest)
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
    picked AS MATERIALIZED (SELECT * FROM oldest UNION ALL SELECT * FROM of_job),

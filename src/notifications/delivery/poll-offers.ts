@@ -6,6 +6,7 @@ import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { NotificationsConfig } from '../notifications.config.js';
 import { NO_MATCHING_RECORD } from '../partner/attempt-outcome.js';
+import { ClockWatch } from './clock-watch.js';
 import { leaseToken } from './delivery-lease.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { RELEASE } from './delivery-statements.js';
@@ -64,6 +65,7 @@ export class PollOffers {
     private readonly metrics: DeliveryMetrics,
     private readonly replication: ReplicationGate,
     private readonly logger: Logger,
+    private readonly clock: ClockWatch,
   ) {
     this.gate = new JobGate(database, logger);
   }
@@ -72,7 +74,7 @@ export class PollOffers {
   async offer(subscriptionIds: readonly string[], caller: string, most: number, leaseS: number): Promise<Offer> {
     if (subscriptionIds.length === 0 || !(await this.replication.reopens())) return { rows: [], more: false };
     await this.lapse(subscriptionIds);
-    const values = [subscriptionIds, most, leaseToken(), leaseS, caller];
+    const values = [subscriptionIds, most, leaseToken(), leaseS, caller, ...this.clock.trust()];
     const claimed = await this.database.query<Offered>(OFFER, values);
     const more = claimed[0]?.more ?? false;
     if (claimed.length > 0 && !(await this.replication.confirmed().catch(() => false))) {
@@ -121,7 +123,12 @@ export class PollOffers {
     const refusalOf = new Map(refused.map((refusal) => [refusal.id, refusal]));
     for (const id of acknowledged) refusalOf.delete(id);
     const ended = await this.unitOfWork.run(async () => {
-      const settled = await this.database.query<Ended>(SETTLE_OFFERS, [asked.filter(isUuid), caller, subscriptionIds]);
+      const settled = await this.database.query<Ended>(SETTLE_OFFERS, [
+        asked.filter(isUuid),
+        caller,
+        subscriptionIds,
+        ...this.clock.trust(),
+      ]);
       const refusedNow = settled.filter((one) => refusalOf.has(one.notification_id));
       const delivered = settled.filter((one) => !refusalOf.has(one.notification_id));
       const freed = await this.recordDelivered(delivered);
@@ -140,9 +147,9 @@ export class PollOffers {
 
   /** Records the lapsed leases of these partners, or of all partners, as failed attempts. */
   async lapse(subscriptionIds: readonly string[] | null): Promise<void> {
-    while ((await this.database.queryOne(FIND_LAPSED, [subscriptionIds])) !== null) {
+    while ((await this.database.queryOne(FIND_LAPSED, [subscriptionIds, ...this.clock.trust()])) !== null) {
       const lapsed = await this.unitOfWork.run(async () => {
-        const found = await this.database.query<Ended>(LAPSE_OFFERS, [subscriptionIds]);
+        const found = await this.database.query<Ended>(LAPSE_OFFERS, [subscriptionIds, ...this.clock.trust()]);
         await this.recordFailed(found, () => ({
           retry: 'AUTO',
           failure: 'timeout',

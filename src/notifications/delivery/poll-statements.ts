@@ -14,12 +14,15 @@
  * Never change a row of `deliveries` here without its token.
  */
 import { acrossAccounts, expectingFew, MACHINE_TIME, prepared, unestimated } from '../../platform/database/database.js';
-import { FREE, LEASE } from './delivery-lease.js';
-import { ALONE, FROM_THE_OLDEST, IN_TURN, PICKED, TAKEN } from './delivery-statements.js';
+import { FREE, freeFor, hasExpired, LEASE, LEASE_EXTRA_S } from './delivery-lease.js';
+import { ALONE, FROM_THE_OLDEST, inTurn, PICKED, TAKEN } from './delivery-statements.js';
 import type { NotifiedChange } from '../notified-change.js';
 import type { Trigger } from './delivery.entity.js';
 
 const LAPSED_BATCH = 500;
+/** The longest lease of a delivery that was sent before its partner began to poll, in seconds. */
+const LONGEST_LEASE_S = String(60 + LEASE_EXTRA_S);
+const OFFERABLE = `${freeFor([6, 7], LONGEST_LEASE_S)} AND ${inTurn([6, 7], LONGEST_LEASE_S)}`;
 
 /** The SQL condition that the partner of a subscription `s` may poll its notifications. */
 const POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL`;
@@ -39,7 +42,7 @@ export interface Offered {
 
 /**
  * Claims notifications for a poll, the oldest first. $1: subscriptions; $2: the maximum number; $3: the fencing token;
- * $4: the time of the lease in seconds; $5: the caller.
+ * $4: the time of the lease in seconds; $5: the caller; $6 and $7: the trust in the clock.
  */
 export const OFFER = prepared(
   'poll-offer',
@@ -50,7 +53,7 @@ export const OFFER = prepared(
    found AS MATERIALIZED (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
-       WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND ${FREE} AND ${IN_TURN}
+       WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND ${OFFERABLE}
        ORDER BY d.notification_position LIMIT $2::int + 1 FOR UPDATE SKIP LOCKED) picked),
    picked AS MATERIALIZED (SELECT * FROM found ORDER BY notification_position LIMIT $2::int),
    ${ALONE},
@@ -90,7 +93,8 @@ const ENDED = `o.notification_id, o.subscription_id,
   o.offered_datetime AS at`;
 
 /**
- * Removes the offers that a caller settles. $1: notifications; $2: the caller; $3: the caller's subscriptions. The row
+ * Removes the offers that a caller settles. $1: notifications; $2: the caller; $3: the caller's subscriptions; $4 and
+ * $5: the trust in the clock. The row
  * in `deliveries` is locked first, so that no other worker or poll can claim it at the same time.
  */
 export const SETTLE_OFFERS = prepared(
@@ -100,7 +104,7 @@ export const SETTLE_OFFERS = prepared(
        JOIN deliveries d ON d.subscription_id = o.subscription_id AND d.notification_position = o.notification_position
          AND d.lease_token = o.lease_token
      WHERE o.notification_id = ANY (${unestimated('$1::uuid[]')}::uuid[]) AND o.caller = $2
-       AND o.subscription_id = ANY ($3::uuid[]) AND d.leased_until > ${MACHINE_TIME}
+       AND o.subscription_id = ANY ($3::uuid[]) AND NOT ${hasExpired('d.leased_until', [4, 5], 'o.lease_s')}
      ORDER BY o.notification_position FOR UPDATE OF d, o)
    DELETE FROM poll_offers o USING held
    WHERE o.notification_id = held.notification_id AND o.lease_token = held.lease_token
@@ -108,16 +112,16 @@ export const SETTLE_OFFERS = prepared(
      greatest(0, round(date_part('epoch', ${MACHINE_TIME} - o.leased_until) * 1000 + o.lease_s * 1000.0))::int AS duration_ms`,
 );
 
-const LAPSED = `o.leased_until < ${MACHINE_TIME} AND ($1::uuid[] IS NULL OR o.subscription_id = ANY ($1))`;
+const LAPSED = `${hasExpired('o.leased_until', [2, 3], 'o.lease_s')} AND ($1::uuid[] IS NULL OR o.subscription_id = ANY ($1))`;
 
-/** Finds a lapsed offer of the subscriptions in $1, or of any subscription if $1 is null. */
+/** Finds a lapsed offer of the subscriptions in $1, or of any subscription if $1 is null. $2, $3: the trust in the clock. */
 export const FIND_LAPSED = prepared(
   'poll-find-lapsed',
   `SELECT FROM poll_offers o WHERE ${LAPSED} LIMIT 1`,
   acrossAccounts.workers,
 );
 
-/** Removes lapsed offers: the offers of the subscriptions in $1, or all offers if $1 is null. */
+/** Removes lapsed offers: the offers of the subscriptions in $1, or all offers if $1 is null. $2, $3: the trust in the clock. */
 export const LAPSE_OFFERS = prepared(
   'poll-lapse',
   `WITH lapsed AS MATERIALIZED (

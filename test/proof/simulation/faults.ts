@@ -21,7 +21,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a claim does not wait for an attempt under way',
     file: STATEMENTS,
-    find: 'other.leased_until > ${database_js_1.MACHINE_TIME}',
+    find: "NOT ${(0, delivery_lease_js_1.hasExpired)('other.leased_until', trust, seconds)}",
     replace: 'false',
   },
   {
@@ -39,7 +39,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a lease is shorter than the wait time',
     file: LEASE,
-    find: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${exports.LEASE_EXTRA_S})`',
+    find: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => ${exports.LEASE_S})`',
     replace: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000000.0)`',
   },
   {
@@ -113,8 +113,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'an acknowledgement counts after its lease',
     file: POLL_STATEMENTS,
-    find: ' AND d.leased_until > ${database_js_1.MACHINE_TIME}',
-    replace: '',
+    find: " AND NOT ${(0, delivery_lease_js_1.hasExpired)('d.leased_until', [4, 5], 'o.lease_s')}",
+    replace: ' AND $4::float8 + $5::float8 IS NOT NULL',
   },
   {
     name: 'any caller may acknowledge',
@@ -125,8 +125,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a poll takes notifications that are leased',
     file: POLL_STATEMENTS,
-    find: ' AND ${delivery_lease_js_1.FREE} AND ${delivery_statements_js_1.IN_TURN}',
-    replace: ' AND ${delivery_statements_js_1.IN_TURN}',
+    find: '${(0, delivery_lease_js_1.freeFor)([6, 7], LONGEST_LEASE_S)} AND ',
+    replace: '',
   },
   {
     name: 'a change to POLL does not wait for claims',
