@@ -28,12 +28,15 @@ describe('a partner with a limited rate', () => {
     expect([pace.opensAt(1170), pace.takeLate(), pace.takeLate()]).toEqual([1250, 50, 0]);
   });
 
-  test('a request to a slow partner that waited for its connection postpones the next send time', () => {
+  test('a request to a slow partner that waited longer for its connection than the request before postpones the next send time', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 2, 1);
     pace.use(1000);
     pace.sends(1100);
     expect([pace.opensAt(1100), pace.takeLate()]).toEqual([2080, 80]);
+    pace.use(2080);
+    pace.sends(2180);
+    expect(pace.takeLate()).toBe(0);
     pace.allow(3000, 2, 10);
     pace.use(3000);
     pace.sends(3100);

@@ -26,6 +26,8 @@ export class PartnerPace {
   private moments: number[] = [];
   /** The time at which the last send time was used. */
   private usedAt = -Infinity;
+  /** The time, in milliseconds, for which the last request to a slow partner waited for its connection. */
+  private waitedMs = 0;
   /** The time, in milliseconds, by which requests left too late since the last reservation. */
   private lateMs = 0;
   /** The number of successful responses in each tenth of the last second. */
@@ -55,9 +57,15 @@ export class PartnerPace {
     if (moment !== undefined) this.postpone(now - moment);
   }
 
-  /** Records that the request of the last used send time has a connection and is being sent. */
+  /**
+   * Records that the request of the last used send time has a connection and is being sent. Only a longer wait for the
+   * connection than before shortens the time to the next request.
+   */
   sends(now: number): void {
-    if (this.rate < SLOW) this.postpone(now - this.usedAt);
+    if (this.rate >= SLOW) return;
+    const waited = now - this.usedAt;
+    this.postpone(waited - this.waitedMs);
+    this.waitedMs = waited;
   }
 
   /** Returns the time, in milliseconds, by which the next reserved send times must be later; counts from 0 again. */
