@@ -84,7 +84,8 @@ describe('texts in the console', () => {
         );
         expect([path, faces.filter((face) => face !== '"Geist Mono Variable"')]).toEqual([path, []]);
         const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-        expect([path, width, await driver.page.evaluate(over)]).toEqual([path, width, 0]);
+        // Charts take the new width only after they were measured.
+        await eventually(async () => expect([path, width, await driver.page.evaluate(over)]).toEqual([path, width, 0]));
       }
       await driver.page.setViewportSize({ width: 1280, height: 900 });
     });

@@ -85,14 +85,17 @@ describe('README.md', () => {
         spawn('sh', ['-eu', '-c', lines.join('\n')], { cwd: folder, env: plain({ BASE: base, PARTNER: partnerUrl }) }),
       );
       expect(`${await shell.exit} ${shell.output}`).toMatch(/^0 /);
-      const [subscription, eligibility, booking, records] = shell.output
+      const [subscription, eligibility, booking, status, records, queue] = shell.output
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line));
       expect(subscription.state).toBe('ACTIVE');
       expect(eligibility.status).toBe('ELIGIBLE');
       expect(booking.status).toBe('BOOKED');
+      expect(status).toBe(204);
       expect(records[0].status).toBe('COMPLETED');
+      // The partner still runs here, so that nothing is in the queue of the account.
+      expect(queue).toEqual([]);
 
       await partner.says(/"EXAM_COMPLETED"/);
       const reasons = [...partner.output.matchAll(/"change_reason": "(\w+)"/g)].map(([, reason]) => reason);
