@@ -92,7 +92,7 @@ describe('README.md', () => {
       expect(subscription.state).toBe('ACTIVE');
       expect(eligibility.status).toBe('ELIGIBLE');
       expect(booking.status).toBe('BOOKED');
-      expect(status).toBe(204);
+      expect(status).toBe(200);
       expect(records[0].status).toBe('COMPLETED');
       // The partner still runs here, so that nothing is in the queue of the account.
       expect(queue).toEqual([]);
