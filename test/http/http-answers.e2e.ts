@@ -50,6 +50,29 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
 ];
 
 describe('§2 every response', () => {
+  it.each(['40P01', '40001'])(
+    'answers 503 with Retry-After, not 500, to a change that PostgreSQL aborts with %s at each attempt',
+    async (state) => {
+      await app.given.sql(
+        `CREATE FUNCTION aborted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+           RAISE EXCEPTION 'planted' USING ERRCODE = '${state}'; END $$`,
+      );
+      await app.given.sql(
+        `CREATE TRIGGER aborted BEFORE INSERT ON eligibilities FOR EACH ROW EXECUTE FUNCTION aborted()`,
+      );
+      const { status, headers, body } = await app.call('POST', `/accounts/${scene.account}/candidates`, {
+        token: scene.token,
+        body: {
+          test_code: scene.testCode,
+          candidate: { candidate_id: `aborted-${state}`, first_name: 'Ada', last_name: 'Lovelace' },
+        },
+      });
+      await app.given.sql('DROP FUNCTION aborted CASCADE');
+      expect([status, body.code]).toEqual([503, 'service_unavailable']);
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    },
+  );
+
   it.each(UNREADABLE)(
     'answers a request that it cannot route (%s) with a problem document and the usual headers',
     async (_title, bytes, status, code) => {

@@ -1,3 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { MIGRATION_LOCK_TIMEOUT } from '../../src/platform/database/build-index';
 import { startApp, type TestApp } from '../support/app';
 import type { Scene } from '../support/deliveries';
 
@@ -55,4 +58,50 @@ it('a process answers without errors while the migrations of the next release ad
     expect(statuses).toEqual([200, 201, 204]);
     expect(await callEverything()).toEqual([200, 201, 204]);
   }
+});
+
+/** Begins a transaction that locks these tables one after another, as a migration does. */
+async function locking(...tables: string[]) {
+  const client = new pg.Client({ connectionString: app.databaseUrl });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query(`LOCK TABLE ${tables[0]}`);
+  return {
+    rest: async () => {
+      for (const table of tables.slice(1)) await client.query(`LOCK TABLE ${table}`);
+    },
+    end: () => client.end(),
+  };
+}
+
+it('a read that PostgreSQL aborts because of a deadlock with a migration is repeated', async () => {
+  const migration = await locking('schools', 'tests');
+  const body = app.given.eligibilityBody(scene.testCode, { eligibility_end_date: '2099-12-31T00:00:00Z' });
+  const created = app.call('POST', `/accounts/${scene.account}/candidates`, { token: scene.token, body });
+  // The check of the codes in the request now holds `tests` and waits for `schools`. It finds the deadlock first.
+  await pause(500);
+  await migration.rest();
+  await migration.end();
+  expect((await created).status).toBe(200);
+});
+
+it('a migration gives up its locks before PostgreSQL aborts a read because of a deadlock', async () => {
+  const reader = new pg.Client({ connectionString: app.databaseUrl });
+  await reader.connect();
+  await reader.query('BEGIN');
+  await reader.query('SELECT FROM tests');
+  const migration = new pg.Client({ connectionString: app.databaseUrl });
+  await migration.connect();
+  await migration.query(`SET lock_timeout = '${MIGRATION_LOCK_TIMEOUT}'`);
+  await migration.query('BEGIN');
+  for (const table of ['schools', 'accommodations', 'attribute_keys']) await migration.query(`LOCK TABLE ${table}`);
+  const read = reader.query('SELECT count(*) FROM schools');
+  const given = migration.query('LOCK TABLE tests').catch(async (error: { code: string }) => {
+    await migration.query('ROLLBACK');
+    return error.code;
+  });
+  expect(await given).toBe('55P03');
+  expect((await read).rows).toHaveLength(1);
+  await reader.end();
+  await migration.end();
 });

@@ -2,9 +2,10 @@ import type { QueryRunner } from 'typeorm';
 
 /**
  * The lock timeout of a schema change. A change that does not get its lock in time is cancelled and retried, so that
- * other statements are not blocked.
+ * other statements are not blocked. A migration may change four tables in one transaction. It must give up before
+ * PostgreSQL finds a deadlock, after one second, and aborts the other statement.
  */
-export const MIGRATION_LOCK_TIMEOUT = '2s';
+export const MIGRATION_LOCK_TIMEOUT = '250ms';
 
 /**
  * Builds an index while the table stays writable. An invalid index that an interrupted attempt left is dropped first.

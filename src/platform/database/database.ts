@@ -9,7 +9,7 @@ import { Logger } from '../observability/logger.js';
 import type { FairSemaphore } from '../overload/fair-semaphore.js';
 import { isNoConnectionFree, shareFairly } from './fair-connections.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
-import { isOutdated, send } from './outdated-plans.js';
+import { mayBeRepeated, send } from './outdated-plans.js';
 import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
 
@@ -230,17 +230,6 @@ const LOST_CONNECTION_MESSAGES =
 export function isTimedOut(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return code === '57014' || code === '55P03' || message === 'Query read timeout';
-}
-
-/** The SQLSTATEs of deadlocks and serialization failures, for which PostgreSQL aborts one of several transactions. */
-const ENDED_FOR_ANOTHER = new Set(['40P01', '40001']);
-
-/**
- * Returns whether the transaction may succeed if it is repeated immediately: PostgreSQL aborted it for another
- * transaction, or refused a statement that was prepared before a change of its table.
- */
-export function mayBeRepeated(error: unknown): boolean {
-  return isOutdated(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
 }
 
 /** Returns whether the transaction may succeed if it is retried, immediately or later. */

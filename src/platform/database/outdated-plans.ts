@@ -1,7 +1,9 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 
-/** The number of times that an outdated statement is sent, because a migration may change a table several times. */
-const ATTEMPTS = 3;
+/**
+ * The number of times that a refused statement is sent, because a migration may change a table several times.
+ */
+const ATTEMPTS = 5;
 
 /** The number of times that all prepared statements of the process have been renamed. */
 let generation = 0;
@@ -12,7 +14,8 @@ let generation = 0;
  * A migration of the next release may add a column to a table while this process runs. PostgreSQL then refuses every
  * prepared statement whose result has this column ("cached plan must not change result type"), on each connection that
  * has prepared it. After the first refusal, all statements get new names, so that each connection prepares them again.
- * The refused statement is sent again, except in a transaction, which its unit of work repeats.
+ * The refused statement is sent again, except in a transaction, which its unit of work repeats. The same applies to a
+ * statement that PostgreSQL aborted because of a deadlock, for example with a migration.
  */
 export async function send<Row extends object>(
   on: Pool | PoolClient,
@@ -25,14 +28,24 @@ export async function send<Row extends object>(
     try {
       return await on.query<Row>({ name: name && sentIn > 0 ? `${name} ${sentIn}` : name, text, values });
     } catch (error) {
-      if (!isOutdated(error)) throw error;
-      if (sentIn === generation) generation++;
-      if (isInTransaction || attempt === ATTEMPTS) throw error;
+      if (isOutdated(error) && sentIn === generation) generation++;
+      if (isInTransaction || attempt === ATTEMPTS || !mayBeRepeated(error)) throw error;
     }
   }
 }
 
 /** Returns whether PostgreSQL refused a statement because its result has other columns than when it was prepared. */
-export function isOutdated(error: unknown): boolean {
+function isOutdated(error: unknown): boolean {
   return (error as { routine?: unknown } | null)?.routine === 'RevalidateCachedQuery';
+}
+
+/** The SQLSTATEs of deadlocks and serialization failures, for which PostgreSQL aborts one of several transactions. */
+const ENDED_FOR_ANOTHER = new Set(['40P01', '40001']);
+
+/**
+ * Returns whether the transaction may succeed if it is repeated immediately: PostgreSQL aborted it for another
+ * transaction, or refused a statement that was prepared before a change of its table.
+ */
+export function mayBeRepeated(error: unknown): boolean {
+  return isOutdated(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
 }

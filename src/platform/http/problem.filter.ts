@@ -1,7 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { HttpConfig } from './http.config.js';
-import { isDatabaseUnavailable } from '../database/database.js';
+import { mustBeDoneAgain } from '../database/database.js';
 import {
   accountForbidden,
   DomainError,
@@ -160,7 +160,7 @@ function instanceOf(request: Request, error: DomainError): string {
 
 function toDomainError(thrown: unknown, request: Request): DomainError {
   if (thrown instanceof DomainError) return thrown;
-  if (isDatabaseUnavailable(thrown))
+  if (mustBeDoneAgain(thrown))
     return serviceUnavailable.error({
       cause: thrown,
       headers: { 'Retry-After': String(UNAVAILABLE_RETRY_AFTER_S) },

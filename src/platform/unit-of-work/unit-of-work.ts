@@ -11,12 +11,14 @@ import { requestContext } from '../context/request-context.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { EVENT_COLUMNS, eventValues, INSERT_EVENTS, Outbox, type EventRow } from '../events/outbox.js';
 import { noConnectionFree } from '../database/fair-connections.js';
-import { currentTransaction, Database, mayBeRepeated, prepared, type Statement } from '../database/database.js';
+import { currentTransaction, Database, prepared, type Statement } from '../database/database.js';
+import { mayBeRepeated } from '../database/outdated-plans.js';
 import { DomainError } from '../errors.js';
 import { Batcher } from '../batcher.js';
 import { BatchedUnit, isPostgresRefusal, isRejected, MustBeAlone, ownRefusal, RunningUnit } from './running-unit.js';
 
-const ATTEMPTS = 3;
+/** The number of times that a transaction is tried. A release may change several tables, one after another. */
+const ATTEMPTS = 5;
 /** The pause before a transaction is retried, in milliseconds: random between this value and twice this value. */
 const RETRY_PAUSE_MS = 25;
 
