@@ -164,6 +164,23 @@ describe('the seals of the audit log', () => {
     }
   };
 
+  /**
+   * Adds a row in a transaction that stays open, and then another row, and seals what is committed.
+   * @returns a function that commits the first row
+   */
+  const sealedBeforeCommit = async () => {
+    const slow = new pg.Client({ connectionString: sealed.databaseUrl });
+    await slow.connect();
+    await slow.query('BEGIN');
+    await add('committed late', async (text, values) => (await slow.query(text, values)).rows);
+    await add('at once');
+    await seal();
+    return async () => {
+      await slow.query('COMMIT');
+      await slow.end();
+    };
+  };
+
   it('several processes seal audit rows in the background, each row in exactly one seal', async () => {
     await Promise.all(Array.from({ length: 40 }, (_, at) => add(`row ${at}`)));
     await eventually(async () => {
@@ -179,17 +196,11 @@ describe('the seals of the audit log', () => {
 
   it('seals audit rows that were committed after later rows had been sealed', async () => {
     still();
-    const slow = new pg.Client({ connectionString: sealed.databaseUrl });
-    await slow.connect();
-    await slow.query('BEGIN');
-    await add('committed late', async (text, values) => (await slow.query(text, values)).rows);
-    await add('at once');
-    await seal();
+    const commit = await sealedBeforeCommit();
     await pass();
     await seal();
     expect(await verify()).toMatchObject({ agrees: true, rows: 1 });
-    await slow.query('COMMIT');
-    await slow.end();
+    await commit();
     await seal();
     await pass();
     expect(await verify()).toMatchObject({ agrees: true, rows: 2 });
@@ -197,14 +208,8 @@ describe('the seals of the audit log', () => {
 
   it('seals a row that was committed late when more new rows than fit in one seal came after it', async () => {
     still();
-    const slow = new pg.Client({ connectionString: sealed.databaseUrl });
-    await slow.connect();
-    await slow.query('BEGIN');
-    await add('committed late', async (text, values) => (await slow.query(text, values)).rows);
-    await add('at once');
-    await seal();
-    await slow.query('COMMIT');
-    await slow.end();
+    const commit = await sealedBeforeCommit();
+    await commit();
     await pass();
     await Promise.all(Array.from({ length: 250 }, (_, at) => add(`row ${at}`)));
     await seal();
