@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { NotificationsConfig } from '../notifications.config.js';
-import { Database, isDatabaseUnavailable, isTimedOut } from '../../platform/database/database.js';
+import { Database, isTimedOut, mustBeDoneAgain } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import { RELEASE, RELEASE_PROBE, type Claimed } from './delivery-statements.js';
 import { RECORD_DELIVERED, RECORD_FAILED } from './record-statements.js';
@@ -158,7 +158,7 @@ export class OutcomeWriter {
         return;
       } catch (error) {
         if (isTimedOut(error) && !this.isApart) return this.setApart(outcomes);
-        if (!isDatabaseUnavailable(error) && !isConcurrency(error)) {
+        if (!mustBeDoneAgain(error)) {
           this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
           // If a single outcome makes the whole batch fail, each outcome is written alone, so that the others succeed.
           // The notification of an outcome that cannot be written is claimed again later.
@@ -275,14 +275,6 @@ function earlierOf({ at, result: { earlier } }: Outcome): string | null {
       excerpt,
     })),
   );
-}
-
-/**
- * Returns whether the error is a deadlock or a serialization failure, after which a retry of the statement succeeds.
- */
-function isConcurrency(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === '40P01' || code === '40001';
 }
 
 /** Returns the log entry of a failed attempt. */
