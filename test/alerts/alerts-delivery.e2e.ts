@@ -178,7 +178,11 @@ test('when a process is killed, another process sends the alert message of that 
   mail.isSilent = false;
   await eventually(() => expect(mail.mails).toHaveLength(1), 20_000);
   expect(mail.offered).toBe(2);
-  const [{ id }] = await app.given.sql('SELECT id FROM alert_messages WHERE sent_datetime IS NOT NULL');
+  const [{ id }] = await eventually(async () => {
+    const sent = await app.given.sql('SELECT id FROM alert_messages WHERE sent_datetime IS NOT NULL');
+    expect(sent).toHaveLength(1);
+    return sent;
+  });
   expect(mail.mails[0].headers['message-id']).toBe(`<${id}@localhost>`);
 });
 
