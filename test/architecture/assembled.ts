@@ -99,7 +99,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,
   // `send` only sends statements that are declared elsewhere.
-  'src/platform/database/outdated-plans.ts: send': () => undefined,
+  'src/platform/database/statement-retries.ts: send': () => undefined,
 };
 
 /** The names of the known functions that build statements. */

@@ -2,7 +2,7 @@ import { currentSpan } from '../context/current-span.js';
 import { outsideOfRequests } from '../context/request-context.js';
 import { Batcher } from '../batcher.js';
 import { noConnectionFree } from './fair-connections.js';
-import { send } from './outdated-plans.js';
+import { send } from './statement-retries.js';
 import {
   currentTransaction,
   isDatabaseUnavailable,

@@ -9,7 +9,7 @@ import { Logger } from '../observability/logger.js';
 import type { FairSemaphore } from '../overload/fair-semaphore.js';
 import { isNoConnectionFree, shareFairly } from './fair-connections.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
-import { mayBeRepeated, send } from './outdated-plans.js';
+import { mayBeRepeated, send } from './statement-retries.js';
 import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
 

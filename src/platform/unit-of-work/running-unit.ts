@@ -5,7 +5,7 @@ import type { RecordChange } from '../changes/change-log.js';
 import { numbered } from '../database/batched.js';
 import { isDatabaseUnavailable, isTimedOut, type Statement, type Transaction } from '../database/database.js';
 import { DomainError } from '../errors.js';
-import { send } from '../database/outdated-plans.js';
+import { send } from '../database/statement-retries.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import type { EventRow } from '../events/outbox.js';
 

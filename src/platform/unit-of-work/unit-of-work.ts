@@ -12,7 +12,7 @@ import type { DomainEvent } from '../events/domain-event.js';
 import { EVENT_COLUMNS, eventValues, INSERT_EVENTS, Outbox, type EventRow } from '../events/outbox.js';
 import { noConnectionFree } from '../database/fair-connections.js';
 import { currentTransaction, Database, prepared, type Statement } from '../database/database.js';
-import { mayBeRepeated } from '../database/outdated-plans.js';
+import { mayBeRepeated } from '../database/statement-retries.js';
 import { DomainError } from '../errors.js';
 import { Batcher } from '../batcher.js';
 import { BatchedUnit, isPostgresRefusal, isRejected, MustBeAlone, ownRefusal, RunningUnit } from './running-unit.js';
@@ -62,7 +62,7 @@ const MOST_JOINED = 50;
  *   transaction. So does work with a nested `run`.
  * - Each joined command gets its own transaction when the shared one fails, or when a command that wrote is refused.
  * - Once COMMIT is sent, only an error from PostgreSQL proves a rollback. Work that may be committed is not repeated.
- * 8. After a deadlock, or a change of a table's columns, the whole work is retried, at most twice; `work` must have no
+ * 8. After a deadlock, or a change of a table's columns, the whole work is retried, up to four times; `work` must have no
  *    effect outside the database. The pause before a retry lets the other transaction of the deadlock get its lock.
  *
  * Never send HTTP requests inside `work`, and never let a promise outlive `work`.

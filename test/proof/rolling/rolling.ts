@@ -52,8 +52,8 @@ const WORKERS = 4;
 const DRAIN_MS = 250;
 /** The time, in milliseconds, in which calls end that a starting process may have delayed. */
 const CALM_MS = 500;
-/** The time, in milliseconds, between the replacement of a process and the start of the next one. */
-const ROLLED_MS = 3_000;
+/** The time, in milliseconds, between the replacement of a process and the start of the next one (docs/upgrade.md). */
+const ROLLED_MS = 15_000;
 const MOST_RATIO = 1.5;
 /** Release 1.0 does not know the scope `partner`. */
 const SCOPES_OF_1_0 = SCOPES.filter((scope) => scope !== 'partner');
