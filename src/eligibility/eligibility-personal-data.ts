@@ -33,11 +33,11 @@ const ERASE = {
          WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,
   across: acrossAccounts.keyInHand,
 };
-// Finds the reasons of holds in the records of all candidates. The index eligibilities_waiting_hold_ix covers the
-// pending records. Few other records keep a reason.
+// Finds the hold reasons of all PENDING and SCHEDULED records in the account, by the index
+// eligibilities_waiting_hold_ix. Few other records have a hold reason.
 const FIND_HOLDS = {
   text: `SELECT svc_eligiblity_id, hold_reason FROM eligibilities
-         WHERE account_code = $1 AND hold_reason IS NOT NULL AND status = 'PENDING'`,
+         WHERE account_code = $1 AND hold_reason IS NOT NULL AND status IN ('PENDING', 'SCHEDULED')`,
 };
 const REPLACE_HOLDS = {
   across: acrossAccounts.keyInHand,

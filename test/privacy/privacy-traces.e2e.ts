@@ -65,7 +65,7 @@ const keptMarkers = async () =>
   (await app.given.sql(`SELECT body::json->>'marker' AS marker FROM unmatched_results`)).map(({ marker }) => marker);
 
 describe('an erasure', () => {
-  it('an erasure removes stored responses to requests without a body', async () => {
+  it('an erasure also removes the stored response to a request that had no body', async () => {
     const { scene, who, record } = await known();
     const booking = await app.given.booking(scene, record as any);
     const key = `cancel-${randomUUID()}`;
@@ -81,9 +81,12 @@ describe('an erasure', () => {
     const { scene, who } = await known();
     const other = await app.given.eligibility(scene);
     const held = await app.given.eligibility(scene);
+    const scheduled = await app.given.eligibility(scene);
+    await app.given.booking(scene, scheduled);
     const hold = (id: unknown, reason: string) => admin('POST', `eligibilities/${String(id)}/hold`, { reason });
     await hold(other['svc_eligiblity_id'], `The same as ${who.first} ${who.last}.`);
     await hold(held['svc_eligiblity_id'], 'A document is missing.');
+    await hold(scheduled['svc_eligiblity_id'], `Takes the exam instead of ${who.last}.`);
     await deliveries.register(
       scene.token,
       registrationBody({ marker: who.mark, examMetaData: { examCode: 'NOBODY' } }),
@@ -104,7 +107,7 @@ describe('an erasure', () => {
       'SELECT hold_reason FROM eligibilities WHERE account_code = $1 AND hold_reason IS NOT NULL ORDER BY position',
       [scene.account],
     );
-    expect(reasons.map((row) => row['hold_reason'])).toEqual(['erased', 'A document is missing.']);
+    expect(reasons.map((row) => row['hold_reason'])).toEqual(['erased', 'A document is missing.', 'erased']);
     for (const value of [who.first, who.last, who.id]) expect(await whereIs(value)).toEqual([]);
   });
 
@@ -124,7 +127,7 @@ describe('an erasure', () => {
     expect((await keptMarkers()).filter((marker) => marker?.startsWith(who.mark))).toEqual([`${who.mark}-else`]);
   });
 
-  it('an erasure lists unmatched results that only a name connects to the candidate, and a second request erases them', async () => {
+  it('an erasure lists unmatched results that match the candidate only by name, and a second request erases them', async () => {
     const { scene, who } = await known();
     const named = (marker: string, changes: object) =>
       deliveries.register(scene.token, registrationBody({ marker: `${who.mark}-${marker}`, ...changes }));
@@ -152,7 +155,7 @@ describe('an erasure', () => {
     expect(audit.body).toMatchObject([{ account_code: scene.account }]);
   });
 
-  it('repeated erasures of a candidate write one entry in the change feed', async () => {
+  it('repeated erasures of a candidate write only one entry in the change feed', async () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));
@@ -188,7 +191,7 @@ describe('a result for an erased record', () => {
     note: `note${mark}`,
   });
 
-  it('a revised registration result for an erased record is stored without personal members, photo and video link', async () => {
+  it('a revised registration result for an erased record is stored without personal data, photo or video link', async () => {
     const { scene, who, svcId } = await known();
     const meta = { examCode: svcId, extRecordLocator: `Loc${who.mark}` };
     await deliveries.register(scene.token, registrationBody({ examMetaData: meta }));
@@ -213,7 +216,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('a revised account result that its result_id assigns to an erased record is stored without personal members', async () => {
+  it('a revised account result is stored without personal data if its result_id belongs to an erased record', async () => {
     const { scene, who, svcId } = await known();
     const body = accountBody(who.id, { result_id: `R${who.mark}` });
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -226,7 +229,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('an unmatched result that an operator accepts for an erased record is stored without personal members', async () => {
+  it('an unmatched result that an operator accepts for an erased record is stored without personal data', async () => {
     const { scene, who, svcId } = await known();
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));
     await erase(scene.account, who.id);
@@ -244,7 +247,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('two results for an erased record that arrive at the same moment are stored without personal members', async () => {
+  it('a result that arrives while its record is being erased is stored without personal data', async () => {
     for (let round = 0; round < 6; round++) {
       const { scene, who, svcId } = await known();
       await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));
@@ -259,7 +262,7 @@ describe('a result for an erased record', () => {
     }
   });
 
-  it('a result for a record that an erasure cancelled is stored without personal members', async () => {
+  it('the service stores no personal data from a result for a record that an erasure cancels', async () => {
     for (let round = 0; round < 3; round++) {
       const { scene, who, svcId } = await known();
       const body = registrationBody({ ...secret(who.mark), examMetaData: { examCode: svcId } });
