@@ -12,20 +12,22 @@ import {
   type Rule,
 } from '../platform/validation/rules.js';
 import { AccountPath, accountCodeRule, testCodeRule } from '../platform/validation/identifiers.js';
-import { declareFaults } from '../platform/errors.js';
+import { declareFaults, declareWarnings } from '../platform/errors.js';
 
 declareFaults({
   portion_code_repeated: ['The test has two portions with the same code.', 'Use a different code for each portion.'],
   days_repeated: ['The list has the same number of days twice.', 'Send each number of days once.'],
+});
+declareWarnings({
   code_not_portable: [
-    'The code contains characters that other systems may refuse. This is a warning: the request was carried out.',
+    'The code contains characters that other systems may refuse.',
     'Use only ASCII letters, digits, hyphens, dots and underscores.',
   ],
 });
 
 /**
- * Documents which codes the catalogue accepts. The specification says "alphanumeric", but clients also use codes with
- * other characters.
+ * The documentation of the codes that the catalogue accepts. The specification says "alphanumeric", but clients also
+ * use codes with other characters.
  */
 const CODE_TAKEN =
   'Usually alphanumeric. Other characters are accepted with an entry in `warnings`, because some systems refuse ' +

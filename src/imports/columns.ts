@@ -1,5 +1,5 @@
 import { CandidateModel, EligibilityModel } from '../eligibility/eligibility-model.fields.js';
-import { declareFaults, type Fault } from '../platform/errors.js';
+import { declareFaults, declareWarnings, type Fault } from '../platform/errors.js';
 import { formOf } from '../platform/validation/fields.js';
 import { escapePointer, nearestHint } from '../platform/validation/members.js';
 import type { ReportFault } from './imports.rules.js';
@@ -11,26 +11,28 @@ declareFaults({
     'Write one cell for each column, and leave a cell empty where there is no value. Put a cell that contains the separator in quotes.',
   ],
   record_exists: [
-    'The line names an eligibility that exists already.',
+    'The line of the import file names an eligibility that exists already.',
     'Use the action UPDATE to change this eligibility. To create a new eligibility, leave svc_eligiblity_id empty.',
   ],
   record_id_invalid: [
     'The value is not a valid svc_eligiblity_id. A spreadsheet may have changed the id.',
     'Send the column as it was exported. For a new eligibility, leave the cell empty.',
   ],
-  scientific_notation: [
-    'The value looks like a number that a spreadsheet has shortened. This is a warning: the value was accepted unchanged.',
-    'Format the column as text, enter the complete value, and send the line again with the action UPDATE.',
-  ],
-  cell_too_narrow: [
-    'The value looks like the ##### that a spreadsheet shows in a column that is too narrow. This is a warning: the value was accepted unchanged.',
-    'Put the real value into the cell, and send the line again with the action UPDATE.',
-  ],
   candidate_erased: [
     'The data of the candidate was erased before this row of the import was processed.',
     'No action is needed: the row was erased together with the data of the candidate.',
   ],
   column_repeated: ['The file has two columns with the same name.', 'Keep one of the two columns.'],
+});
+declareWarnings({
+  scientific_notation: [
+    'The value looks like a number that a spreadsheet has shortened.',
+    'Format the column as text, enter the complete value, and send the line again with the action UPDATE.',
+  ],
+  cell_too_narrow: [
+    'The value looks like the ##### that a spreadsheet shows in a column that is too narrow.',
+    'Put the real value into the cell, and send the line again with the action UPDATE.',
+  ],
 });
 
 /** The character that separates the entries of a list in a cell. */
@@ -43,7 +45,7 @@ const OF_CANDIDATE = namesOf(CandidateModel).filter((name) => name !== 'addition
 const OF_RECORD = namesOf(EligibilityModel).filter((name) => name !== 'candidate');
 /** The column for the id of the record that a line changes. */
 const RECORD_ID = 'svc_eligiblity_id';
-/** The columns of an export that an import ignores, as an update ignores the same members of its body. */
+/** The columns of an export that an import ignores, just as an update ignores the same members in its body. */
 const READ_ONLY = ['status', 'eligible_to_schedule', 'eligibility_status_message', 'created_datetime'] as const;
 
 /** The columns of an export. One column for each attribute key of the account follows them. */
@@ -151,8 +153,8 @@ export class Columns {
   }
 
   /**
-   * Returns the eligibility and the action of a line. An empty cell means that the member is omitted, except in an
-   * update that names its record.
+   * Returns the eligibility and the action of a line. An empty cell means that the member is omitted. In an update that
+   * names its record, an empty cell means null.
    */
   read(cells: readonly string[]): LineModel {
     const cellOf = (kind: Place['kind']) => cells[this.places.findIndex((place) => place.kind === kind)] || null;

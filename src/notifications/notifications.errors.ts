@@ -1,4 +1,4 @@
-import { declareFaults, defineProblem } from '../platform/errors.js';
+import { declareFaults, declareWarnings, defineProblem } from '../platform/errors.js';
 
 declareFaults({
   change_reason_unknown: [
@@ -9,23 +9,23 @@ declareFaults({
     'The value is not a known class of failure.',
     'Use one of the values that the API description lists for `failure`.',
   ],
-  retry_unknown: ['The value is not a known kind of retry of a notification.', 'Use AUTO or MANUAL.'],
+  retry_unknown: ['The value is not a known kind of retry.', 'Use AUTO or MANUAL.'],
   state_unknown: [
     'The value is not a known state of a notification, job or import.',
     'Use one of the values that the API description lists for `state`.',
   ],
-  refusal_unknown: ['The value is not a known reason of a refusal.', 'Use NO_MATCHING_RECORD or OTHER.'],
-  range_empty: ['The range ends before it begins, or at its beginning.', 'Send a `to` that is later than `from`.'],
-  too_many_steps: ['The range has more steps than one response has.', 'Use longer steps or a shorter range.'],
-  delivery_unknown: ['The value is not a known way of delivery.', 'Use PUSH or POLL.'],
-  suspender_unknown: ['The value is not a known side of a subscription.', 'Use OPERATOR or PARTNER.'],
+  refusal_unknown: ['The value is not a known reason for a refusal.', 'Use NO_MATCHING_RECORD or OTHER.'],
+  range_empty: ['The end of the range is not later than its beginning.', 'Send a `to` that is later than `from`.'],
+  too_many_steps: ['The range has more steps than one response can contain.', 'Use longer steps or a shorter range.'],
+  delivery_unknown: ['The value is not a known method of delivery.', 'Use PUSH or POLL.'],
+  suspender_unknown: ['The value is not a party that can suspend a subscription.', 'Use OPERATOR or PARTNER.'],
   exam_in_unknown: [
-    'The value is not a known time until an exam.',
+    'The value is not a period that the filter `exam_in` accepts.',
     'Use one of the values that the API description lists for `exam_in`.',
   ],
   health_unknown: ['The value is not a known health state of a partner.', 'Use UP or DOWN.'],
   trigger_unknown: [
-    'The value is not a known trigger of an attempt.',
+    'The value is not a known trigger of a delivery attempt.',
     'Use one of the values that the API description lists for `trigger`.',
   ],
   outcome_unknown: [
@@ -34,7 +34,7 @@ declareFaults({
   ],
   http_status_invalid: ['The value is not an HTTP status code.', 'Send a number of three digits.'],
   auto_retry_unknown: [
-    'The value is not a cause of failure that can be retried automatically.',
+    'The value is not a kind of failure after which the service can retry automatically.',
     'Use one of the values that the API description lists for `auto_retry_on`.',
   ],
   auth_type_unknown: [
@@ -66,10 +66,6 @@ declareFaults({
     'The address belongs to a private or reserved network, and the service sends only to public addresses.',
     'Use a public address, or ask the operator of the service to add the network of this address to PARTNER_ALLOWED_NETWORKS.',
   ],
-  address_repeated: [
-    'Another subscription of the account has the same address. This is a warning: the request was carried out.',
-    'Delete one of the two subscriptions, unless they are for different kinds of events.',
-  ],
   certificate_invalid: ['The text does not contain a readable certificate.', 'Send the certificate in PEM format.'],
   certificate_expired: [
     'The client certificate has expired.',
@@ -88,6 +84,12 @@ declareFaults({
     'Send the private key in `client_key_pem` together with the certificate.',
   ],
   key_mismatch: ['The private key does not belong to the certificate.', 'Send the private key of this certificate.'],
+});
+declareWarnings({
+  address_repeated: [
+    'Another subscription of the account has the same address.',
+    'Delete one of the two subscriptions, unless they are for different kinds of events.',
+  ],
 });
 
 export const subscriptionSuspended = defineProblem(

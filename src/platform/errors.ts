@@ -16,7 +16,7 @@ export type ProblemKind =
   | 'internal'
   | 'unavailable';
 
-/** One fault of a request. Its place is a `pointer` into the body (RFC 6901) or the name of a `parameter`. */
+/** An error in a request. Its location is a `pointer` into the body (RFC 6901) or the name of a `parameter`. */
 export interface Fault {
   pointer?: string;
   parameter?: string;
@@ -97,12 +97,16 @@ export function defineProblem(
   return problem;
 }
 
-/** The meaning of a code in `errors[].code`: a fault of a member or parameter, and its remedy. */
+/** The meaning of a code in `errors[].code`: an error in a member or parameter, and its remedy. */
 export interface FaultMeaning {
   readonly code: string;
   readonly description: string;
   readonly remedy: string;
+  /** Whether the code occurs only in `warnings`, of a request or a line of an import that was accepted. */
+  readonly isWarning: boolean;
 }
+
+type Meanings = Record<string, readonly [description: string, remedy: string]>;
 
 const meanings = new Map<string, FaultMeaning>();
 
@@ -112,19 +116,28 @@ export function faultCatalogue(): readonly FaultMeaning[] {
 }
 
 /**
- * Declares codes of `errors[].code`, each with its meaning and its remedy. The declaration is next to the rule that
- * reports them.
+ * Declares codes of `errors[].code`, each with its meaning and its remedy. Place the declaration next to the validation
+ * rule that reports these codes.
  */
-export function declareFaults(declared: Record<string, readonly [description: string, remedy: string]>): void {
+export function declareFaults(declared: Meanings): void {
+  declare(declared, false);
+}
+
+/** Declares codes of `warnings[].code`, in the same way as {@link declareFaults}. */
+export function declareWarnings(declared: Meanings): void {
+  declare(declared, true);
+}
+
+function declare(declared: Meanings, isWarning: boolean): void {
   for (const [code, [description, remedy]] of Object.entries(declared)) {
     if (meanings.has(code)) throw new Error(`The fault ${code} is declared twice.`);
-    meanings.set(code, { code, description, remedy });
+    meanings.set(code, { code, description, remedy, isWarning });
   }
 }
 
 /**
- * The additional member of the error response when a result is refused but its body was stored. It is the id of the
- * unmatched result that holds the body.
+ * The name of an additional member of error responses. If a result is refused and its body is stored as an unmatched
+ * result, the member contains the id of that unmatched result.
  */
 export const KEPT_RESULT = ['unmatched_result_id'];
 

@@ -25,7 +25,7 @@ function codesIn(text: string): Codes {
       const called = node.expression.getText();
       const [first, second] = node.arguments;
       if (called === 'defineProblem') codes.declared.push(...textOf(first));
-      else if (called === 'declareFaults' && ts.isObjectLiteralExpression(first))
+      else if (/^declare(Faults|Warnings)$/.test(called) && ts.isObjectLiteralExpression(first))
         codes.declared.push(...first.properties.map((property) => property.name!.getText()));
       else if (called === 'fault') codes.answered.push(...textOf(first));
       else if (called === 'oneOf' || called === 'add') codes.answered.push(...textOf(second));
@@ -46,7 +46,7 @@ describe('the codes of faults', () => {
     .map((file) => ({ file, ...codesIn(readFileSync(join(root, 'src', file), 'utf8')) }));
   const declared = sources.flatMap((source) => source.declared);
 
-  it('the catalogue lists every fault code that defineProblem or declareFaults defines', () => {
+  it('every fault code that a response uses is defined by defineProblem, declareFaults or declareWarnings', () => {
     const missing = sources.flatMap(({ file, answered }) =>
       answered.filter((code) => !declared.includes(code)).map((code) => `${file}: ${code}`),
     );
@@ -64,8 +64,9 @@ describe('the codes of faults', () => {
 
   it('the check of fault codes finds a code in every form in which the source code writes it', () => {
     const text = `fault('one', ''); oneOf(['A'], 'two'); add('/x', 'three', ''); text({ code: 'four' });
-      throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });`;
-    expect(codesIn(text)).toEqual({ answered: ['one', 'two', 'three', 'four', 'five'], declared: ['six', 'seven'] });
+      throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });
+      declareWarnings({ eight: ['', ''] });`;
+    expect(codesIn(text)).toEqual({ answered: ['one', 'two', 'three', 'four', 'five'], declared: ['six', 'seven', 'eight'] });
   });
 });
 

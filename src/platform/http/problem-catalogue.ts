@@ -2,9 +2,10 @@ import { faultCatalogue, problemCatalogue } from '../errors.js';
 import { htmlPage } from './page.js';
 import { statusOf } from './problem.filter.js';
 
-/** An entry of the error catalogue: a problem, or a fault of a member or parameter of a request. */
+/** An entry of the error catalogue: a problem, or an error in a member or parameter of a request. */
 export interface CatalogueEntry {
   readonly code: string;
+  /** The status of the response; 200 for a warning, which does not refuse the request. */
   readonly status: number;
   readonly title: string;
   readonly description: string;
@@ -13,6 +14,11 @@ export interface CatalogueEntry {
   /** The additional members that an error response of this problem may have. */
   readonly members: readonly string[];
 }
+
+const WARNED = 200;
+
+const meaningOf = (status: number): string =>
+  status === WARNED ? 'A warning: the request or the line is accepted nevertheless.' : `Status ${status}.`;
 
 /**
  * Returns the entries of the error catalogue in alphabetical order: one for every value of `code` and of
@@ -25,11 +31,11 @@ export function catalogueEntries(): CatalogueEntry[] {
   const known = new Set(problems.map((problem) => problem.code));
   const faults = faultCatalogue()
     .filter(({ code }) => !known.has(code))
-    .map(({ code, description, remedy }) => ({
+    .map(({ code, description, remedy, isWarning }) => ({
       ...{
         code,
-        status: statusOf('invalid'),
-        title: 'A member or parameter is not valid',
+        status: isWarning ? WARNED : statusOf('invalid'),
+        title: isWarning ? 'A value may be wrong' : 'A member or parameter is not valid',
         description,
         remedy,
         members: [],
@@ -46,7 +52,7 @@ export function cataloguePage(title: string, entries: readonly CatalogueEntry[],
   const shown = entries.map(
     ({ code, status, description, remedy, members }) => `<section class="problem">
 <h2><a href="${escape(`${basePath}/problems/${code}`)}"><code>${escape(code)}</code></a></h2>
-<p>Status ${status}. ${escape(description)}</p>
+<p>${escape(meaningOf(status))} ${escape(description)}</p>
 ${remedy === null ? '' : `<p>${escape(remedy)}</p>`}
 ${members.length === 0 ? '' : `<p>Further members: ${members.map((member) => `<code>${escape(member)}</code>`).join(', ')}</p>`}
 </section>`,
@@ -60,7 +66,7 @@ export function catalogueMarkdown(): string {
     const further =
       members.length === 0 ? [] : [`Further members: ${members.map((member) => `\`${member}\``).join(', ')}.`];
     const what = remedy === null ? [`**${title}.** ${description}`] : [description, `**Remedy:** ${remedy}`];
-    return [`## ${code}`, `Status ${status}.`, ...what, ...further].join('\n\n');
+    return [`## ${code}`, meaningOf(status), ...what, ...further].join('\n\n');
   });
   return `# Error catalogue
 
