@@ -10,11 +10,14 @@ import { PollingPartner } from '../chaos/polling-partner.js';
 import type { Stop } from '../stops.js';
 
 const POLLS = 4;
-/** The time, in milliseconds, for which the failing partner alternately fails and works. */
+/** The time, in milliseconds, after which the failing partner changes between failing and working. */
 const FAILING_MS = 8_000;
 const BETWEEN_BOOKINGS_MS = 2_000;
 const SETTLE_MS = 120_000;
-/** A process of release 1.0 knows neither the scope nor the routes of partners. */
+/**
+ * The statuses with which a process of release 1.0 answers a poll: it knows neither the scope nor the routes of
+ * partners.
+ */
 const ABSENT = [401, 403, 404];
 
 interface Setting {
