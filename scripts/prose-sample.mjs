@@ -124,6 +124,20 @@ function textsOfScreen(source) {
   return texts.map((text) => text.trim()).filter((text) => /^[A-Z][a-z]* /.test(text));
 }
 
+/** Returns the titles of tests, including those of `each`. */
+function titlesOfTests(source) {
+  const titles = [];
+  const visit = (node) => {
+    const called = ts.isCallExpression(node) && (node.expression.expression ?? node.expression.tag ?? node.expression);
+    const [title] = called ? node.arguments : [];
+    if (called && /^(?:it|test)(?:\.each)?$/.test(called.getText()) && title && ts.isStringLiteralLike(title))
+      titles.push(title.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('test.ts', source, ts.ScriptTarget.Latest, true));
+  return titles;
+}
+
 const kinds = {
   document: of(documents, passagesOfDocument),
   changelog: of(['CHANGELOG.md'], passagesOfDocument),
@@ -132,8 +146,7 @@ const kinds = {
   ),
   title: of(
     programs.filter((file) => /\.(?:spec|e2e)\.ts$/.test(file)),
-    (source) =>
-      [...source.matchAll(/\b(?:it|test)(?:\.each\([^`'"]*?\))?\(\s*(['`])(.+?)\1,/g)].map(([, , title]) => title),
+    titlesOfTests,
   ),
   screen: of(filesIn(root, 'console/src', ['.tsx', '.ts']), textsOfScreen),
   problem: of(['docs/problems.md'], entriesOfCatalogue),
