@@ -71,7 +71,7 @@ const INTERACTIONS: readonly Interaction[] = [
     path: '/queue/notifications',
     ready: ROW,
     act: async (page) => void (await page.getByLabel('Failure').selectOption('tls')),
-    done: `!document.querySelector('.list.waiting') && document.querySelector('main tbody td:nth-child(5)')?.textContent === 'TLS fault'`,
+    done: `!document.querySelector('.list.waiting') && document.querySelector('main tbody td:nth-child(5)')?.textContent === 'TLS error'`,
   },
   {
     name: 'find a booking',
@@ -164,8 +164,8 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
     await page.goto(`${baseUrl}/console${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.locator(ready).first().waitFor();
-    // The pause is fixed, so that the code of other pages is loaded in the background. Waiting for an idle network is
-    // impossible, because of the event stream.
+    // During this pause, the page loads the code of other pages in the background. The pause has a fixed length,
+    // because the network is never idle while the event stream is open.
     await pause(2500);
     await page.evaluate(watch(done));
     await act(page);

@@ -58,7 +58,8 @@ const PARTNER_AREAS: readonly Area[] = [
 export interface Finder {
   label: (text: string) => string;
   /**
-   * Returns the page to open for the text that the user typed; null if this search cannot find anything for the text.
+   * Returns the page to open for the text that the user typed; null if this search can never find anything for such a
+   * text.
    */
   target: (text: string) => Target | null;
 }

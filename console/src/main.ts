@@ -17,7 +17,7 @@ import { applyTheme } from './shell/theme';
 const container = document.getElementById('console')!;
 applyTheme();
 void loadSession();
-// The fonts are loaded before the first page is drawn, because a font that replaces another one moves what is below.
+// The fonts are loaded before the first page is drawn, because content moves when another font replaces the first one.
 const fonts = ['1em "Geist Variable"', '1em "Geist Mono Variable"'].map((font) => document.fonts.load(font));
 const patience = new Promise((resolve) => setTimeout(resolve, 2_000));
 const drawable = Promise.race([Promise.allSettled(fonts), patience]);

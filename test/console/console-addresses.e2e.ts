@@ -59,7 +59,7 @@ describe('addresses from untrusted sources', () => {
     '/audit': 'subject',
   };
   it.each(Object.entries(lists))(
-    'the console page %s shows the value of a filter in its address as text',
+    'the console page %s shows the value of a filter from its address as plain text',
     async (path, name) => {
       for (const value of [MARKUP, SCRIPT, LINK, LONG, '\u0000', '__proto__', '%', "' OR 1=1 --"]) {
         await driver.goTo(`${path}${query(name, value)}`);
@@ -152,7 +152,8 @@ describe('addresses from untrusted sources', () => {
 });
 
 it('the console shows a javascript: address in the data of a partner or candidate as text, never as a link', async () => {
-  // The service refuses a javascript: address. A row of the database that contains one is shown as text.
+  // The service refuses a javascript: address. If a row of the database contains such an address, the page shows it as
+  // text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);
   await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [subscribed.id, LINK]);

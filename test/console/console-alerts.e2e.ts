@@ -65,7 +65,7 @@ describe('the page of alerts', () => {
     await driver.goTo('/setup/alerts');
     await driver.button('New alert …').click();
     await inDialog('Name').fill('Chat');
-    await inDialog('Sent by').selectOption('WEBHOOK');
+    await inDialog('Send by').selectOption('WEBHOOK');
     await inDialog('Address').fill('https://127.0.0.1:9/hook');
     await inDialog('Headers').fill('Authorization: Bearer 12345');
     await inDialog('Accounts').fill(account);

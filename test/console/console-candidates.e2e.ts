@@ -71,20 +71,20 @@ describe('candidates in the console', () => {
   });
 
   it('an operator can approve a record, hold it with a reason and release it', async () => {
-    expect(await badges()).toEqual(['Pending', 'Waits for approval']);
+    expect(await badges()).toEqual(['Pending', 'Waiting for approval']);
     await driver.page.getByText('Accommodation, wide').first().waitFor();
-    await act('Approve the accommodations …', 'Approve', 'The accommodations are approved.');
+    await act('Approve the accommodations …', 'Approve', 'The accommodations were approved.');
     await driver.button('Hold …').click();
     await driver.dialog().getByLabel('Reason').fill(`Identity ${MARKUP}`);
     await driver.inDialog('Hold').click();
-    await driver.told('The record is held.');
+    await driver.told('The record was held.');
     await driver.page.getByText(`Held: Identity ${MARKUP}`).waitFor();
-    await act('Release the hold …', 'Release', 'The hold is released.');
+    await act('Release the hold …', 'Release', 'The hold was released.');
     await driver.page.getByRole('img', { name: /^ELIGIBLE; next/ }).waitFor();
     expect(await statusOf()).toBe('ELIGIBLE');
   });
 
-  it("an operator can add vouchers to a record, and sees a voucher's fault at the field", async () => {
+  it('an operator can add vouchers to a record, and sees an error when a voucher code is unknown', async () => {
     const voucher = await app.given.voucher(scene.account);
     await driver.button('Vouchers …').click();
     await driver.dialog().getByLabel('Voucher codes').fill('NO-SUCH');
@@ -93,25 +93,25 @@ describe('candidates in the console', () => {
     expect(driver.refusals()).toHaveLength(1);
     await driver.dialog().getByLabel('Voucher codes').fill(voucher);
     await driver.inDialog('Save').click();
-    await driver.told('The vouchers are saved.');
+    await driver.told('The vouchers were saved.');
     await driver.page.locator('.record').getByText(voucher).waitFor();
   });
 
-  it('an operator can book an exam, then move and cancel the booking, in forms with the rules of the OpenAPI document', async () => {
+  it('an operator can book an exam, then move and cancel the booking, in forms that apply the rules of the OpenAPI document', async () => {
     await driver.button('Book …').click();
     await driver.inDialog('Book').click();
     await driver.dialog().getByText('Required.').waitFor();
     await driver.dialog().getByLabel('Start').fill(inDays(10));
     await driver.dialog().getByLabel('Delivery mode').selectOption('SVC_REMOTE_PROCTORED');
     await driver.inDialog('Book').click();
-    await driver.told('Booked.');
+    await driver.told('The booking was created.');
     await driver.page.getByRole('img', { name: /^SCHEDULED; next/ }).waitFor();
     await driver.expectGoodPage('candidate-booked');
     await driver.button('Move the booking …').click();
     await driver.dialog().getByLabel('Start').fill(inDays(11));
     await driver.inDialog('Move').click();
-    await driver.told('The booking is moved.');
-    await act('Cancel the booking …', 'Cancel the booking', 'The booking is cancelled.');
+    await driver.told('The booking was moved.');
+    await act('Cancel the booking …', 'Cancel the booking', 'The booking was cancelled.');
     expect(await statusOf()).toBe('ELIGIBLE');
     const timeline = driver.page.getByRole('region', { name: 'Timeline' });
     await timeline.getByText('Booking cancelled').waitFor();
@@ -156,9 +156,9 @@ describe('candidates in the console', () => {
     const result = driver.page.getByRole('group', { name: 'Result' });
     await result.getByText('Released', { exact: true }).waitFor();
     for (const [button, action, told, state, reason] of [
-      ['Hold the result …', 'Hold', 'The result is held.', 'Held', `A disturbance ${MARKUP}`],
-      ['Revoke the result …', 'Revoke', 'The result is revoked.', 'Revoked', 'Another person sat the exam.'],
-      ['Release the result …', 'Release', 'The result is released.', 'Released', 'The report was checked.'],
+      ['Hold the result …', 'Hold', 'The result was held.', 'Held', `A disturbance ${MARKUP}`],
+      ['Revoke the result …', 'Revoke', 'The result was revoked.', 'Revoked', 'Another person sat the exam.'],
+      ['Release the result …', 'Release', 'The result was released.', 'Released', 'The report was checked.'],
     ]) {
       await driver.button(button).click();
       await driver.inDialog(action).click();

@@ -38,7 +38,7 @@ async function openPartner(): Promise<void> {
 }
 
 describe('the charts of the console', () => {
-  it('a chart stacks failed attempts on the delivered ones, and hatches them in the bar and in the legend', async () => {
+  it('a chart stacks failed attempts on top of delivered attempts, and hatches failed attempts in bars and legend', async () => {
     await openPartner();
     const [failed, delivered] = [await boxOf('.chart-bar.bad'), await boxOf('.chart-bar.good')];
     expect(Math.abs(failed.x - delivered.x)).toBeLessThan(1);
@@ -53,7 +53,7 @@ describe('the charts of the console', () => {
     expect(await fillOf('.swatch.bad', 'background-image')).toContain('repeating-linear-gradient');
   });
 
-  it('the axis and the tooltips of a chart have the days and times of the lists', async () => {
+  it('the axis and the tooltips of a chart show days and times in the same format as the lists', async () => {
     await openPartner();
     const days = await chart().locator('.chart-date').allTextContents();
     expect(days.length).toBeGreaterThan(3);
@@ -70,7 +70,7 @@ describe('the charts of the console', () => {
     await driver.expectGoodPage('charts-home');
   });
 
-  it('the chart of a list shows failed attempts below its line and delivered ones above', async () => {
+  it('in the list of partners, a chart shows delivered attempts above the base line and failed attempts below the line', async () => {
     await driver.goTo('/partners');
     await driver.page.locator('.sparkline').waitFor();
     const line = await boxOf('.sparkline line');

@@ -23,7 +23,7 @@ afterAll(async () => {
 const record = (candidate: object) => app.given.eligibility(subscribed.scene, { candidate });
 const tile = (label: string) => driver.link(new RegExp(`^${label}`));
 
-/** Opens Home, does a job of an operator, and returns the number of its clicks. */
+/** Opens Home, performs a task of an operator, and returns the number of clicks that the task needed. */
 async function clicksOf(job: () => Promise<void>): Promise<number> {
   await driver.goTo('');
   await driver.title('Overview');
@@ -33,7 +33,7 @@ async function clicksOf(job: () => Promise<void>): Promise<number> {
 }
 
 describe('the work of an operator in the console, from Home', () => {
-  it('an operator who types a name sees with one click whether the board was notified of a moved exam', async () => {
+  it('an operator who types a name sees with one click whether the partner was notified of a moved exam', async () => {
     const made = await record({ first_name: 'Moved', last_name: 'Exam' });
     const { booking_code: code } = await app.given.booking(subscribed.scene, made);
     await subscribed.reschedule(code as string);
@@ -68,7 +68,7 @@ describe('the work of an operator in the console, from Home', () => {
       await driver.link(/Grace Unmatched/).click();
       await driver.button('Accept for Grace Unmatched').click();
       await driver.inDialog('Accept').click();
-      await driver.told('The result is accepted.');
+      await driver.told('The result was accepted.');
     });
     expect(clicks).toBe(4);
   });

@@ -157,7 +157,7 @@ it('the event stream sends staff of one account nothing about the jobs and impor
   for (const listener of [ofMine, ofOther]) listener.stop();
 }, 60_000);
 
-it('closes the event stream when the session ends, and does not extend the session', async () => {
+it('an open event stream does not extend the session, and is closed when the session ends', async () => {
   const login = await new OAuth(app).login({ scopes: SCOPES });
   const jar = new CookieJar();
   const { username, password } = login;

@@ -35,7 +35,7 @@ describe('a session that expires while a form is being filled in', () => {
     await driver.dialog('Your session has ended').waitFor();
     expect(await driver.page.locator('#main').getByLabel('Answer timeout in milliseconds').inputValue()).toBe('4321');
     await driver.signInAgain();
-    await driver.told('The settings are changed.');
+    await driver.told('The settings were changed.');
     const { wait_ms, auth } = await subscribed.subscription();
     expect([wait_ms, auth]).toEqual([4321, { type: 'basic', username: 'service' }]);
     expect(unauthorized()).toEqual([`401 PATCH /admin/subscriptions/${subscribed.id}`]);
@@ -52,7 +52,7 @@ describe('a session that expires while a form is being filled in', () => {
     await driver.inDialog('Hold').click();
     await driver.dialog('Your session has ended').waitFor();
     await driver.signInAgain();
-    await driver.told('The record is held.');
+    await driver.told('The record was held.');
     const [row] = await app.given.sql('SELECT hold_reason FROM eligibilities WHERE svc_eligiblity_id = $1', [id]);
     expect(row).toEqual({ hold_reason: 'Two people, one name' });
     expect(unauthorized()).toEqual([`401 POST /admin/eligibilities/${id}/hold`]);

@@ -29,7 +29,7 @@ const parameter = (name: string) => new URL(driver.page.url()).searchParams.get(
 
 describe('the filters above a list', () => {
   it.each(['/queue', '/queue/notifications', '/notifications', '/jobs', '/partners', '/candidates', '/audit'])(
-    'the page %s shows at most four filters until the operator asks for the others',
+    'the page %s shows at most four filters until the operator opens the hidden filters',
     async (path) => {
       await driver.goTo(path);
       await filters().locator('.field').first().waitFor();
@@ -38,7 +38,7 @@ describe('the filters above a list', () => {
     },
   );
 
-  it('the button "Filter" opens the other filters, and a chip shows and removes each of them that is set', async () => {
+  it('the button "Filter" opens the hidden filters; a hidden filter that is set has a chip, which can remove the filter', async () => {
     await driver.goTo('/queue/notifications');
     await driver.page.getByText('3 rows', { exact: true }).waitFor();
     await driver.button('Filter').click();
@@ -60,7 +60,7 @@ describe('the filters above a list', () => {
     expect(await driver.page.evaluate('document.activeElement.textContent')).toBe('Filter');
   });
 
-  it('a text behind the button "Filter" applies when the operator presses Enter, or clicks outside of the panel', async () => {
+  it('a text filter behind the button "Filter" applies on Enter, or on a click outside the panel', async () => {
     await driver.goTo('/queue/notifications');
     for (const leave of [
       () => driver.page.keyboard.press('Enter'),
@@ -76,7 +76,7 @@ describe('the filters above a list', () => {
     }
   });
 
-  it('a chip shows an account by its name, and a time in the time zone of the browser', async () => {
+  it('the chip of a filter shows an account by its name, and a time in the time zone of the browser', async () => {
     await driver.goTo('/audit?from=2030-05-14T13:00:00Z');
     await chip('Time from: 14 May 2030, 09:00 GMT-4').waitFor();
     const { account } = subscribed.scene;

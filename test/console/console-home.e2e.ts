@@ -3,7 +3,9 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** The time limit for counts to appear. A busy service counts rarely, so that its last count may be seconds old. */
+/**
+ * The time limit for counts to appear. A busy service updates its counts rarely, so that they may be some seconds old.
+ */
 const COUNTED = { timeout: 50_000 };
 
 describe('the home page of the console', () => {
@@ -25,13 +27,13 @@ describe('the home page of the console', () => {
   const tile = (label: string) => driver.link(new RegExp(`^${label}`));
   const live = (state: string) => driver.page.locator('.live', { hasText: state }).waitFor();
 
-  it('the home page shows that there are no problems when no work waits for the operator', async () => {
+  it('when no work waits for the operator, the home page shows that there are no problems', async () => {
     await driver.page.getByText('All is well.').waitFor();
     await live('Live');
     await driver.expectGoodPage('home-well');
   });
 
-  it('the home page shows without a reload that deliveries to an UP partner fail, and the count of undelivered notifications', async () => {
+  it('the home page shows without a reload that deliveries to an UP partner fail, and how many notifications are undelivered', async () => {
     subscribed = await Subscribed.start(app);
     subscribed.partner.answer({ status: 400, body: ConsoleDriver.MARKUP });
     await subscribed.booking();

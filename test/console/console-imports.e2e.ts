@@ -48,7 +48,7 @@ describe('imports in the console', () => {
     await driver.expectGoodPage('imports-help');
   });
 
-  it('an import shows the name of its file and a table of its refused rows, which can be downloaded for correction', async () => {
+  it('the page of an import shows the file name and a table of the refused rows, which can be downloaded for correction', async () => {
     await driver.page.getByRole('combobox', { name: 'Account' }).first().fill(scene.account);
     await driver.page
       .locator('#import-file')
@@ -72,7 +72,7 @@ describe('imports in the console', () => {
 
   it('after a reload, the refused rows of an import can be downloaded once the operator has chosen the file again', async () => {
     await driver.page.reload();
-    await driver.button('Choose the file to get its refused rows …').waitFor();
+    await driver.button('Choose the imported file to download its refused rows …').waitFor();
     const refused = await downloaded(() =>
       driver.page
         .locator('input[type="file"]')
@@ -81,7 +81,7 @@ describe('imports in the console', () => {
     expect(refused.text).toMatch(/^candidate_id,.*\r\nBAD-1,[^]*\r\nBAD-2,[^]*\r\n$/);
   });
 
-  it('the report of an import can be limited to one outcome, and an import without a file name is listed', async () => {
+  it('the report of an import can be filtered by outcome, and an import without a file name is listed', async () => {
     const [{ import_id: id }] = await app.given.sql('SELECT import_id FROM eligibility_imports');
     const path = `/accounts/${scene.account}/eligibility-imports`;
     const report = await app.call('GET', `${path}/${id}/report?outcome=CREATED`, { token: scene.token });
@@ -110,11 +110,11 @@ describe('the rows of an imported file', () => {
     ]);
   });
 
-  it('quotes in an NDJSON file do not join lines', () => {
+  it('a quote in a line of an NDJSON file does not join the line with the next one', () => {
     expect(rowsOf('{"a":"\\""}\n{}', false).map(({ line }) => line)).toEqual([1, 2]);
   });
 
-  it('reads CSV cells with quotes, doubled quotes and an apostrophe against formulas', () => {
+  it('reads CSV cells with quotes, doubled quotes, and an apostrophe that protects against formulas', () => {
     expect(cellsOf(`1,"a ""b"", c",,'=1+1,`)).toEqual(['1', 'a "b", c', '', '=1+1', '']);
   });
 

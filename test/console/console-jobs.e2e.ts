@@ -54,7 +54,7 @@ describe('the latest answer of a failing partner', () => {
     failing = await Subscribed.start(app, { name: 'Failing' });
     failing.partner.answer({ status: 400, body: 'The board knows no such exam' });
     await failing.booking();
-    const answer = driver.dialog('Latest answer of the partner').getByText('The board knows no such exam');
+    const answer = driver.dialog('Partner’s latest answer').getByText('The board knows no such exam');
     await driver.goTo(`/partners/${failing.id}`);
     await driver.button('Show the latest answer').click();
     await answer.waitFor();

@@ -24,10 +24,10 @@ describe('keyboard shortcuts of the console', () => {
     await driver.goTo('/candidates');
     await driver.title('Candidates');
     await driver.page.keyboard.press('?');
-    await driver.dialog('Keys').getByText('Go to the first filter of the page').waitFor();
+    await driver.dialog('Keyboard shortcuts').getByText('Go to the first filter of the page').waitFor();
     await driver.expectGoodPage('keys');
     await driver.page.keyboard.press('Escape');
-    await driver.dialog('Keys').waitFor({ state: 'hidden' });
+    await driver.dialog('Keyboard shortcuts').waitFor({ state: 'hidden' });
     await driver.page.keyboard.press('/');
     await driver.page.keyboard.press('?');
     expect(await driver.page.locator('input:focus').inputValue()).toBe('?');
@@ -46,7 +46,7 @@ describe('unknown addresses below /console', () => {
     },
   );
 
-  it('no page of the console replaces the response of a route below /console', async () => {
+  it('routes and missing assets below /console are answered with JSON, never with the page of the console', async () => {
     for (const path of ['/console/session', '/console/assets/nothing.js']) {
       const { headers } = await app.call('GET', path, { headers: { 'console-request': '1' } });
       expect([path, headers.get('content-type')]).toEqual([
@@ -71,7 +71,7 @@ describe('a printed page', () => {
       await driver.page.locator('.facts').first().waitFor();
       await driver.page.locator('main').getByRole('button').first().waitFor();
       await driver.page.emulateMedia({ media: 'print' });
-      // The headers of columns are buttons as well, and their texts are printed.
+      // No button is printed, except the headers of columns: these are buttons as well, but their texts are printed.
       expect([path, await driver.page.locator('button:not(.sort):visible').count()]).toEqual([path, 0]);
       expect([path, await driver.page.getByRole('navigation').count()]).toEqual([path, 0]);
       await driver.page.locator('.facts').first().getByText('PRINTED').waitFor();

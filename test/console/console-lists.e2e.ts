@@ -35,8 +35,7 @@ const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
   it('a list keeps its scroll position and its loaded rows when the operator opens an item and goes back', async () => {
-    // The response is delayed until the page has opened its event stream, and therefore cancels and repeats the
-    // request.
+    // Delays the response until the page has opened its event stream. The page then cancels the request and repeats it.
     await driver.page.route(
       /cursor=/,
       async (route) => {
@@ -69,7 +68,7 @@ describe('a list of the console', () => {
     await driver.goTo('/queue/notifications');
     await links().first().waitFor();
     await driver.page.getByLabel('All rows shown').focus();
-    // The headers of the columns, which sort the list, come before the rows.
+    // In the order of Tab, the column headers, which sort the list, come before the rows.
     const headers = await driver.page.locator('th .sort').count();
     for (let tabs = 0; tabs <= headers; tabs++) await driver.page.keyboard.press('Tab');
     expect(await focused('type')).toBe('checkbox');
@@ -81,7 +80,7 @@ describe('a list of the console', () => {
       await driver.button(name).focus();
       await driver.page.keyboard.press('Enter');
       await driver.dialog().waitFor();
-      // The keyboard focus stays in the open dialog, however often Tab is pressed.
+      // The keyboard focus stays in the open dialog, regardless of how often Tab is pressed.
       for (let press = 0; press < 8; press++) await driver.page.keyboard.press('Tab');
       expect(await driver.page.evaluate(`document.activeElement.closest('[role$="dialog"]') !== null`)).toBe(true);
       await driver.page.keyboard.press('Escape');
@@ -186,8 +185,8 @@ describe('a list of the console', () => {
     }
     await driver.button('Try again').click();
     await driver.page.getByText('This data is not up to date').waitFor({ state: 'hidden' });
-    // The console preloads the candidate of a link below the pointer. The candidates of these notifications have no
-    // records, so that the request gets 404.
+    // The console preloads the candidate to which the link under the pointer leads. The candidates of these
+    // notifications have no records, so that the request gets 404.
     const expected = /^(500 GET |404 GET .*\/candidates\/)/;
     expect(driver.refusals().filter((refusal) => !expected.test(refusal))).toEqual([]);
   });

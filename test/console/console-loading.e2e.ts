@@ -22,7 +22,7 @@ beforeAll(async () => {
     window.moved = [];
     new PerformanceObserver((list) => {
       for (const { value, hadRecentInput, sources } of list.getEntries())
-        // A lower score is that of a dot that moves by less than its own width.
+        // A lower layout-shift score means only that a dot has moved by less than its own width.
         if (!hadRecentInput && value >= 0.0001) window.moved.push(...sources.map(({ node }) => value.toFixed(4) + ' ' + (node?.outerHTML ?? '').slice(0, 120)));
     }).observe({ type: 'layout-shift', buffered: true });`);
 });
@@ -89,7 +89,7 @@ describe('a page that is loading', () => {
     }
   }, 180_000);
 
-  it('a list keeps its previous rows, dimmed, while the rows of another filter load', async () => {
+  it('a list shows its previous rows dimmed while the rows for a new filter load', async () => {
     await driver.goTo('/queue/notifications');
     const rows = driver.page.locator('main tbody tr');
     await rows.first().waitFor();

@@ -39,7 +39,7 @@ interface Look {
   weights: string[];
 }
 
-/** Reads the mark, the fonts, the colours of text and links, and the weights of a page. */
+/** Returns the brand mark, the fonts, the colours of text and links, and the font weights of a page. */
 function lookOf(page: Page): Promise<Look> {
   return page.evaluate<Look>(`document.fonts.ready.then(() => {
     const brand = document.querySelector('.brand');
@@ -59,7 +59,7 @@ function lookOf(page: Page): Promise<Look> {
 }
 
 describe('the look of the product', () => {
-  it('the front page, the errors, the guide, the sign-in and the console have the same mark, type, colours and weights', async () => {
+  it('all pages, from the front page to the console, have the same logo, fonts, font weights and colours', async () => {
     const found: [string, string, Pick<Look, 'brand' | 'font' | 'colours'>][] = [];
     for (const path of ['/', '/problems', '/problems/voucher_expired', '/guide/', '/console', 'signed in']) {
       const { page, complaints } =
@@ -108,7 +108,7 @@ describe('the look of the product', () => {
     await page.context().close();
   }, 120_000);
 
-  it('every action that is not the primary one has the same shape and ground', async () => {
+  it('all buttons of a page except the primary one have the same background, border and font weight', async () => {
     for (const [path, heading] of [
       ['/notifications', 'Notifications'],
       ['/setup/users', 'Users'],
@@ -128,7 +128,7 @@ describe('the look of the product', () => {
     await driver.expectNoComplaints();
   });
 
-  it('the service serves its fonts and style sheets with their types, and no other file beside them', async () => {
+  it('the service serves fonts and style sheets with their content types, and answers 404 to other names', async () => {
     const typeOf = async (name: string) => (await fetch(`${app.url}/look/${name}`)).headers.get('content-type');
     expect(await typeOf('geist-latin-wght-normal.woff2')).toBe('font/woff2');
     expect(await typeOf('look.css')).toBe('text/css; charset=utf-8');

@@ -67,7 +67,7 @@ describe('names of accounts and partners in the console', () => {
     await driver.expectGoodPage('jobs-of-partner');
   });
 
-  it('the filter by partner finds a job for several partners if it sent notifications to the partner', async () => {
+  it('the filter by partner finds a job for several partners only if the job sent notifications to the chosen partner', async () => {
     await queueMany(college, 1);
     college.partner.answer({ status: 200 });
     const jobs = new BulkJobs(app, board.operator);

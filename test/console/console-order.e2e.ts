@@ -55,7 +55,7 @@ describe('the figures of the home page', () => {
     await driver.title('Holds');
   }, 120_000);
 
-  it('the notifications of a figure on the home page can be read page by page, and with further filters', async () => {
+  it('the notifications that a figure of the home page counts can be listed page by page and filtered', async () => {
     const read = async (query: string) => {
       const answer = await subscribed.get(`/admin/notifications?${query}`);
       expect([query, answer.status]).toEqual([query, 200]);
@@ -97,11 +97,11 @@ describe('a list of the console', () => {
   it('a list is loaded completely before it is sorted', async () => {
     await queueMany(subscribed, 120);
     await driver.goTo('/queue/notifications');
-    await driver.page.getByText('50 shown, there are more').waitFor();
+    await driver.page.getByText('50 shown, more available').waitFor();
     await driver.page.getByRole('columnheader', { name: 'Candidate' }).getByRole('button').click();
     await driver.page.getByText('123 rows', { exact: true }).waitFor();
     const candidates = await driver.page.locator('td[data-label="Candidate"]').allTextContents();
-    // Numbers within the ids count as numbers: C-2 comes before C-10.
+    // Digits within the ids are compared as numbers: C-2 comes before C-10.
     expect(candidates.slice(0, 3)).toEqual(['C-1', 'C-2', 'C-3']);
   });
 });

@@ -40,7 +40,8 @@ const call = (jar: CookieJar, path: string) =>
   app.call('GET', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
 /**
- * Signs in at the organisation, from the first request to the last redirect; returns the browser and its last address.
+ * Signs in through the organisation's identity provider, from the first request to the last redirect. Returns the
+ * browser, and the status, address and text of its last page.
  */
 async function signIn(jar = new CookieJar()): Promise<{ jar: CookieJar; status: number; at: string; page: string }> {
   const [response, at] = await jar.follow(start(), isConsole);
@@ -264,7 +265,7 @@ describe('signing in at the organisation', () => {
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'nobody-at-all'`)).toEqual([]);
   });
 
-  it('keeps the scope admin of the last operator who can sign in, even if no group of the operator grants it any longer', async () => {
+  it('the last operator who can sign in keeps the scope admin, even if no group of the operator grants this scope any longer', async () => {
     const person = { sub: 'person-17', preferred_username: 'last' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -319,7 +320,7 @@ describe('signing out', () => {
     app.call('DELETE', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
   it.each(['/console/session', '/console/sessions'])(
-    'DELETE %s returns, if requested, the sign-out address of the identity provider, which ends the session there',
+    'DELETE %s returns on request the address at which the identity provider ends its own session',
     async (path) => {
       await provider.person({ sub: 'person-8', preferred_username: 'robin', groups: ['exam-admins'] });
       const { jar } = await signIn();
@@ -370,7 +371,7 @@ describe('signing in and out in a browser', () => {
       await button('Sign in at your organisation').click();
       await heading('Overview').waitFor();
 
-      // Signs out of the console only: the identity provider's session continues, so it asks for no password.
+      // Signs out of the console only: the identity provider's session continues, so the provider asks for no password.
       await button('Sign out').click();
       await heading('Sign in').waitFor();
       await provider.person(null);
@@ -389,7 +390,7 @@ describe('signing in and out in a browser', () => {
     }
   });
 
-  it('a partner signs in with a password, although operators cannot', async () => {
+  it('a partner can sign in with a password even under OPERATOR_PASSWORDS=off, unlike an operator', async () => {
     const { username, password } = await new OAuth(app).login({ scopes: ['partner'] });
     const browser = await startBrowser();
     try {

@@ -62,12 +62,12 @@ describe('a partner in the console', () => {
     partner = await admin.visitor('', { ...admin.operator, ...invited });
     await partner.title('The board');
     expect(new URL(partner.page.url()).pathname).toBe(`/console/own/${subscribed.id}`);
-    await partner.page.getByText('The latest attempt to notify you has failed.').waitFor();
+    await partner.page.getByText('The latest delivery attempt failed.').waitFor();
     expect(await partner.page.getByRole('navigation', { name: 'Areas' }).getByRole('link').allTextContents()).toEqual([
       'My subscriptions',
       'My notifications',
     ]);
-    expect(await partner.button('Find or go to …').count()).toBe(0);
+    expect(await partner.button('Search or go to …').count()).toBe(0);
     await partner.expectGoodPage('own-subscription');
     expect(partner.refusals()).toEqual([]);
   });
@@ -138,7 +138,7 @@ describe('a partner in the console', () => {
     await partner.button('Pause …').waitFor();
   });
 
-  it('a partner can request a sample, and sees the answer of its endpoint', async () => {
+  it('a partner can have a sample notification sent to its endpoint, and sees the answer of the endpoint', async () => {
     subscribed.partner.requests.length = 0;
     await partner.button('Send a sample').click();
     await partner.page.getByText('Your endpoint answered the sample with status 200.').waitFor();
@@ -150,7 +150,7 @@ describe('a partner in the console', () => {
     subscribed.partner.answer({ status: 200 });
   });
 
-  it('a partner can create a new secret, which is shown once, while both secrets sign', async () => {
+  it('after a partner creates a new signing secret, the old and the new secret sign each notification', async () => {
     await partner.button('Rotate the secret …').click();
     await partner.page.getByText('For 24 hours, requests are signed with the old and the new secret').waitFor();
     await partner.inDialog('Create new secret').click();

@@ -38,15 +38,15 @@ describe('partners in the console', () => {
     await driver.title('Error queue');
   });
 
-  it('the page of a partner shows its attempts of seven days, its certificate and its authentication', async () => {
+  it('the page of a partner shows seven days of delivery attempts, its certificate and its authentication', async () => {
     await driver.goTo('/partners');
     await driver.link(subscribed.partner.url).click();
     await driver.title(subscribed.partner.url);
     await driver.page.getByText('Failed: Refused 1').waitFor();
     await driver.page.getByText(/day.* left/).waitFor();
-    await driver.page.getByText('None; requests are signed').waitFor();
+    await driver.page.getByText('None (requests are signed)').waitFor();
     await driver.page.locator('.chart-drawing').first().waitFor();
-    // The table below the chart shows the chart's data by the hour. It is rendered when it is opened.
+    // The table below the chart shows the chart's data per hour. The table is rendered when the user opens it.
     const hours = driver.page.locator('.chart-table tbody tr');
     expect(await hours.count()).toBe(0);
     await driver.page.getByText('As a table').first().click();
@@ -63,7 +63,7 @@ describe('partners in the console', () => {
     await open();
   });
 
-  it("the console shows the result of a sample of any event step by step, with the partner's response as plain text", async () => {
+  it("the console shows each step of a sample notification, with the partner's response as plain text", async () => {
     await driver.page.getByLabel('Kind of sample').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();
     const report = driver.page.locator('.report');
@@ -77,7 +77,7 @@ describe('partners in the console', () => {
     expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
   });
 
-  it('the page of a partner with a new address shows the reason of a failed verification, and the state ACTIVE after the partner answered 200', async () => {
+  it('after a change of address, the page of a partner shows why verification failed, or that it succeeded', async () => {
     const answer = await subscribed.patch({ partner_url: `${subscribed.partner.url}/moved` });
     expect(answer.body).toMatchObject({ state: 'UNVERIFIED' });
     await open();
@@ -104,7 +104,7 @@ describe('partners in the console', () => {
     expect((await subscribed.post('verify')).status).toBe(200);
   });
 
-  it('the form of a partner sends only changed settings, and shows an error at its field', async () => {
+  it('the form of a partner sends only changed settings, and shows an error beside the faulty field', async () => {
     const before = await subscribed.subscription();
     await driver.link('Settings').click();
     await driver.title('Settings of a partner');
@@ -120,7 +120,7 @@ describe('partners in the console', () => {
     await driver.page.getByLabel('User name').fill('service');
     await driver.page.getByLabel('Password').fill('a secret of theirs');
     await driver.button('Save').click();
-    await driver.told('The settings are changed.');
+    await driver.told('The settings were changed.');
     await driver.title(subscribed.partner.url);
     await driver.page.getByText('User name service').waitFor();
     const { wait_ms, auth, updated_datetime: _, ...after } = await subscribed.subscription();
@@ -134,7 +134,7 @@ describe('partners in the console', () => {
       await driver.page.getByLabel('Authentication at the partner').selectOption(type);
       for (const [label, value] of Object.entries(fields)) await driver.page.getByLabel(label).fill(value);
       if (type === 'oauth2_client_credentials')
-        await driver.page.getByLabel('Sign-in at the token service').selectOption('private_key_jwt');
+        await driver.page.getByLabel('Client authentication at the token service').selectOption('private_key_jwt');
       await driver.expectGoodPage(`partner-settings-${type}`);
       await driver.button('Save').click();
     };
@@ -192,13 +192,13 @@ describe('partners in the console', () => {
   it('a partner can be suspended and resumed, after a dialog that explains the effect', async () => {
     await open();
     await driver.button('Suspend …').click();
-    await driver.page.getByText('No notifications are sent until you resume').waitFor();
+    await driver.page.getByText('No notifications will be sent until you resume').waitFor();
     await driver.expectGoodPage('partner-suspend');
     await driver.inDialog('Suspend').click();
     await head('SUSPENDED');
     await driver.button('Resume …').click();
     await driver.inDialog('Resume').click();
-    await driver.told('The partner is resumed.');
+    await driver.told('The partner was resumed.');
     await driver.button('Suspend …').waitFor();
     expect((await subscribed.subscription())['state']).toBe('ACTIVE');
   });
@@ -238,7 +238,7 @@ describe('partners in the console', () => {
     await driver.dialog().getByText('Type the text exactly as shown.').waitFor();
     await driver.dialog().getByLabel('Type delete to continue').fill('delete');
     await driver.inDialog('Delete').click();
-    await driver.told('The partner is deleted.');
+    await driver.told('The partner was deleted.');
     await driver.title('Partners');
     await row().waitFor({ state: 'detached' });
     expect((await subscribed.get(`/admin/subscriptions/${subscribed.id}`)).status).toBe(404);

@@ -44,7 +44,7 @@ describe('the error queue in the console', () => {
   const fact = (term: string) => driver.page.locator('.facts > div', { hasText: term }).locator('dd').textContent();
   const legend = (text: string) => driver.page.locator('.progress-legend', { hasText: text }).first().waitFor();
 
-  it('the error queue shows each cause with its count, age, next exam and remedy', async () => {
+  it('the error queue shows each cause of failures with its count, its age, the next exam and a remedy', async () => {
     const cause = row('Refused');
     await cause.waitFor();
     const cells = await cause.getByRole('cell').allTextContents();
@@ -109,7 +109,7 @@ describe('the error queue in the console', () => {
     await driver.page.keyboard.press('Tab');
     await driver.page.keyboard.press('Tab');
     await driver.page.keyboard.press('Enter');
-    await driver.told('The notification is resolved.');
+    await driver.told('The notification was resolved.');
     await driver.page.locator('.page-head', { hasText: 'RESOLVED' }).waitFor();
     const [resolved] = await subscribed.notifications(`&booking_code=${bookings[0]}`);
     expect(resolved['state']).toBe('RESOLVED');
@@ -120,7 +120,7 @@ describe('the error queue in the console', () => {
     await driver.link(bookings[1]).click();
     await driver.button('Resend …').click();
     await driver.inDialog('Resend').click();
-    await driver.told(/^Resent/);
+    await driver.told('The notification was resent.');
     await driver.page.getByText('Manual resend').waitFor();
     await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
   });
@@ -138,7 +138,7 @@ describe('the error queue in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
   });
 
-  it('an operator can resend a cause in four clicks, which first show the matches; a double click creates one job', async () => {
+  it('the dialog that resends all notifications of a cause shows them first, and a double click creates only one job', async () => {
     await driver.goTo('/queue');
     await row('Refused').waitFor();
     driver.clicks.length = 0;
@@ -198,7 +198,8 @@ describe('the error queue in the console', () => {
     subscribed.partner.answer({ status: 400, delayMs: 1500 });
     await driver.goTo('/queue');
     const other = await driver.another('/jobs');
-    // The test moves the pointer away from the list, because a list under the pointer withholds new rows.
+    // The test moves the pointer away from the list, because the console adds no new rows to a list while the pointer
+    // is over it.
     await other.page.mouse.move(2, 2);
     await driver.button(/^Resend … Refused/).click();
     await driver.dialog().getByLabel('Reason').fill('Slowly');
@@ -213,7 +214,7 @@ describe('the error queue in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'RUNNING' }).waitFor();
     await driver.button('Abort …').click();
     await driver.inDialog('Abort').click();
-    await driver.told('The job is aborted.');
+    await driver.told('The job was aborted.');
     await driver.page.locator('.page-head', { hasText: 'ABORTED' }).waitFor();
     expect(await driver.button(/Pause|Resume|Abort/).count()).toBe(0);
     await other.expectGoodPage('jobs');

@@ -27,12 +27,12 @@ describe('changes of records in the console', () => {
     await group.getByLabel('Result held').check();
     await driver.expectGoodPage('partner-settings-record-changes');
     await driver.button('Save').click();
-    await driver.told('The settings are changed.');
+    await driver.told('The settings were changed.');
     expect((await subscribed.subscription())['record_changes']).toEqual(['CREATED', 'RESULT_HELD']);
     await driver.page.getByText('Record created, Result held').waitFor();
   });
 
-  it('the error queue and the page of a notification name the record and its change', async () => {
+  it('the error queue and the page of a notification show the record and its change', async () => {
     subscribed.partner.answer({ status: 400 });
     const record = await app.given.eligibility(subscribed.scene);
     const id = record['svc_eligiblity_id'] as string;

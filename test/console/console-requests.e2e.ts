@@ -47,7 +47,7 @@ async function askedFor(perform: () => Promise<void>, content: string): Promise<
 const link = (name: string) => driver.page.locator('main').getByRole('link', { name }).first();
 
 describe('the requests of a page', () => {
-  it('the error queue, one of its causes, the next rows and a notification load without a repeated request', async () => {
+  it('opening the error queue, a cause, its next rows and a notification sends no request twice', async () => {
     await open('');
     await driver.page.locator('.tile').first().waitFor();
     const area = driver.page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Error queue' });
@@ -71,7 +71,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('the dialog that resends a cause loads the count and the first matches without a repeated request', async () => {
+  it('the dialog that resends the notifications of a cause loads their count and the first of them without sending any request twice', async () => {
     await open('/queue');
     await driver.page.locator('main tbody tr').first().waitFor();
     const dialog = () => driver.button(/^Resend … Refused/).click();
@@ -82,7 +82,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('the page of a partner loads without a repeated request', async () => {
+  it('the page of a partner loads without sending any request twice', async () => {
     await open('/partners');
     await link(subscribed.partner.url).waitFor();
     const partner = `GET /admin/subscriptions/${subscribed.id}`;
@@ -92,7 +92,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('the page of a candidate loads without a repeated request', async () => {
+  it('the page of a candidate loads without sending any request twice', async () => {
     await driver.goTo(`/candidates?q=${candidate}`);
     const row = driver.page.locator('main tbody td.main a');
     await row.waitFor();

@@ -97,7 +97,7 @@ describe('the rights of the signed-in operator', () => {
     expect(driver.refusals()).toEqual([`409 PUT /admin/users/${username}`]);
   });
 
-  it('the application of the console cannot be disabled from the console, and the dialog says why', async () => {
+  it('an operator cannot disable the application that the console itself uses, and the dialog says why', async () => {
     await driver.goTo('/setup/applications');
     const asked = await disable('Console');
     await asked.getByText('The application cannot be disabled').waitFor();

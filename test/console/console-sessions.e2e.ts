@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterAll(() => app.close());
 
-/** A browser that is signed in to the console, reduced to its cookies and requests. */
+/** Imitates a browser that uses the console: sends its requests and keeps its cookies. */
 class Browser {
   readonly jar = new CookieJar();
 
@@ -132,7 +132,7 @@ describe('a session of the console', () => {
     }
   });
 
-  it('ends a console session after half an hour without a request, and always at its absolute lifetime', async () => {
+  it('ends a console session after half an hour without a request, and at the latest after 12 hours', async () => {
     const browser = await signedIn();
     const family = `(SELECT family_id FROM token_families WHERE username = '${operator.username}')`;
     const lasts = async () =>

@@ -21,7 +21,7 @@ const field = (label: string) => driver.page.getByLabel(label).first();
 const inDialog = (label: string) => driver.dialog().getByLabel(label).first();
 
 describe('the set-up pages', () => {
-  it('an operator can open an account and change its settings, in forms with the rules of the OpenAPI document', async () => {
+  it('an operator can open an account and change its settings, in forms that apply the rules of the OpenAPI document', async () => {
     await driver.title('Accounts');
     await driver.expectGoodPage('setup');
     await driver.button('Open an account …').click();
@@ -71,7 +71,7 @@ describe('the set-up pages', () => {
     },
   );
 
-  it('the form of a test stores the retake policy, keeps it when the name changes, and shows a fault at its field', async () => {
+  it('the form of a test shows an error in the retake policy, stores the policy, and keeps it when the name changes', async () => {
     const account = await app.given.account();
     const policyOf = async () =>
       (await app.given.sql('SELECT retake FROM tests WHERE test_code = $1', ['T-RETAKE']))[0];
@@ -83,7 +83,7 @@ describe('the set-up pages', () => {
     await driver.inDialog('Save').click();
     await driver.dialog().getByText('A period needs a number of attempts.').waitFor();
     expect(driver.refusals()).toHaveLength(1);
-    await inDialog('Retake: highest number of attempts').fill('3');
+    await inDialog('Retake: maximum number of attempts').fill('3');
     await inDialog('Retake: wait').fill('30');
     await driver.expectGoodPage('setup-test-retake');
     await driver.inDialog('Save').click();
@@ -94,7 +94,7 @@ describe('the set-up pages', () => {
     await driver.page.getByRole('cell', { name: 'Renamed' }).waitFor();
     expect(await policyOf()).toEqual({ retake: { wait_days: 30, max_attempts: 3, period_days: 365 } });
     await driver.button('Edit T-RETAKE').click();
-    for (const label of ['wait', 'highest number of attempts', 'period']) await inDialog(`Retake: ${label}`).fill('');
+    for (const label of ['wait', 'maximum number of attempts', 'period']) await inDialog(`Retake: ${label}`).fill('');
     await driver.inDialog('Save').click();
     await driver.page.getByRole('cell', { name: /^MAIN$/ }).waitFor();
     expect(await policyOf()).toEqual({ retake: null });
@@ -163,7 +163,7 @@ describe('the set-up pages', () => {
     expect((await app.call('GET', address, { token: access_token })).body).toEqual([]);
   });
 
-  it('the set-up pages connect a partner, which then receives a sample and events', async () => {
+  it('an operator can connect a partner on the set-up pages, and the partner then receives a sample and events', async () => {
     const { account } = await app.given.scene();
     const partner = await startPartner();
     try {

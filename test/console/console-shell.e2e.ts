@@ -42,7 +42,7 @@ describe('the files of the console', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404]);
   });
 
-  it("browsers can cache the console's files forever, and get them compressed if they accept that", async () => {
+  it("browsers can cache the console's files forever, and get compressed files if they accept compression", async () => {
     const html = await (await get('/console')).text();
     const [, script] = /<script[^>]* src="([^"]+)"/.exec(html)!;
     const address = new URL(script, `${app.url}/console`).pathname.replace('/v1', '');
@@ -157,21 +157,21 @@ describe('every page of the console', () => {
     await driver.page.keyboard.press('/');
     expect(await driver.page.getByLabel('Booking code').evaluate((field) => field.matches(':focus'))).toBe(true);
     await driver.page.keyboard.press('Control+k');
-    await driver.dialog('Find or go to').waitFor();
+    await driver.dialog('Search or go to a page').waitFor();
     await driver.page.keyboard.type('home');
     await driver.page.keyboard.press('Enter');
     await driver.title('Overview');
     await driver.link('Partners').first().focus();
     await driver.page.keyboard.press('Control+k');
-    await driver.dialog('Find or go to').waitFor();
+    await driver.dialog('Search or go to a page').waitFor();
     await driver.page.keyboard.press('Escape');
-    await driver.dialog('Find or go to').waitFor({ state: 'hidden' });
+    await driver.dialog('Search or go to a page').waitFor({ state: 'hidden' });
     await eventually(async () =>
       expect(await driver.page.evaluate('document.activeElement.textContent')).toBe('Partners'),
     );
   });
 
-  it('the console shows no transitions under reduced motion, neither on a page nor in a dialog', async () => {
+  it('if the browser asks for reduced motion, the console shows no transitions on pages and in dialogs', async () => {
     const fading = () =>
       driver.page.evaluate<number>(
         `[...document.querySelectorAll('body *')].filter((element) => parseFloat(getComputedStyle(element).transitionDuration) > 0).length`,
@@ -179,7 +179,7 @@ describe('every page of the console', () => {
     await driver.goTo('/partners');
     await driver.title('Partners');
     await driver.page.keyboard.press('Control+k');
-    await driver.dialog('Find or go to').waitFor();
+    await driver.dialog('Search or go to a page').waitFor();
     expect(await fading()).toBeGreaterThan(10);
     await driver.page.emulateMedia({ reducedMotion: 'reduce' });
     expect(await fading()).toBe(0);

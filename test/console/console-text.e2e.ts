@@ -3,7 +3,10 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** A name that is written from right to left. Its neighbours on the page would change places without isolation. */
+/**
+ * A name that is written from right to left. Without isolation of its direction, the texts next to it would change
+ * places.
+ */
 const NAME = 'סמי שלום';
 
 let app: TestApp;
@@ -53,7 +56,7 @@ async function eachPage(check: (path: string) => Promise<void>): Promise<void> {
 }
 
 describe('texts in the console', () => {
-  it('every name of a person, an account or a partner is isolated from the direction of the text around it', async () => {
+  it('each name on a page is isolated, so that a right-to-left name does not reorder the text around it', async () => {
     let found = 0;
     await eachPage(async (path) => {
       const places = await driver.page.evaluate<[boolean, string][]>(`(() => {
@@ -70,7 +73,7 @@ describe('texts in the console', () => {
     expect(found).toBeGreaterThan(10);
   }, 120_000);
 
-  it('every time and every code is on one line, and codes are monospaced, wide and at 360 px', async () => {
+  it('no time or code breaks across lines, and codes are monospaced, on wide screens and at 360 px', async () => {
     await eachPage(async (path) => {
       for (const width of [1280, 360]) {
         await driver.page.setViewportSize({ width, height: 900 });
@@ -84,14 +87,14 @@ describe('texts in the console', () => {
         );
         expect([path, faces.filter((face) => face !== '"Geist Mono Variable"')]).toEqual([path, []]);
         const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-        // Charts take the new width only after they were measured.
+        // A chart adopts a new width only after the page has measured it, so the check is repeated.
         await eventually(async () => expect([path, width, await driver.page.evaluate(over)]).toEqual([path, width, 0]));
       }
       await driver.page.setViewportSize({ width: 1280, height: 900 });
     });
   }, 120_000);
 
-  it('a list shows the codes of bookings, candidates, tests and accounts as codes', async () => {
+  it('the list of notifications shows booking codes and candidate ids in code elements', async () => {
     await driver.goTo('/notifications');
     const codes = driver.page.locator('main tbody code');
     await codes.first().waitFor();

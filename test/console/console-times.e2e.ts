@@ -83,7 +83,7 @@ describe('times in the console', () => {
     await dialog.getByText(/09:00 in Tokyo, Shibuya Center, 1 Dogenzaka\. Your time: /).waitFor();
     await driver.expectGoodPage('booking-zone');
     await driver.inDialog('Book').click();
-    await driver.told('Booked.');
+    await driver.told('The booking was created.');
     const bookings = () => app.given.sql(`SELECT booking_on FROM bookings WHERE candidate_id = 'TOKYO'`);
     expect(await bookings()).toEqual([{ booking_on: new Date(`${dayIn(10)}T00:00:00Z`) }]);
     const exam = driver.page.locator('.record .facts > div', { hasText: 'Exam' });
@@ -94,7 +94,7 @@ describe('times in the console', () => {
     expect(await start.inputValue()).toBe(`${dayIn(10)}T09:00`);
     await start.fill(`${dayIn(11)}T10:30`);
     await driver.inDialog('Move').click();
-    await driver.told('The booking is moved.');
+    await driver.told('The booking was moved.');
     expect(await bookings()).toEqual([{ booking_on: new Date(`${dayIn(11)}T01:30:00Z`) }]);
   });
 

@@ -84,7 +84,7 @@ describe('the assistant that connects a partner', () => {
     await driver.link('Correct the certificate authority').click();
     await field(/^Certificate authority/).fill(partner.caPem);
     await driver.button('Save').click();
-    await driver.told('The settings are changed.');
+    await driver.told('The settings were changed.');
     await driver.goTo('/setup/connect-partner?subscription=' + (await subscriptionOf(account)));
     await driver.button('Send a sample').click();
     await driver.page.getByText(/^Delivered\. The partner is verified/).waitFor();

@@ -52,12 +52,12 @@ describe('the work lists', () => {
       .getByRole('button', { name: /^Approve the accommodations of/ })
       .click();
     await driver.inDialog('Approve').click();
-    await driver.told('The accommodations are approved.');
+    await driver.told('The accommodations were approved.');
     await row('Approved').waitFor({ state: 'detached' });
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
   });
 
-  it('an operator can open the candidate of an approval, and decline the named accommodation with a reason', async () => {
+  it('an operator can decline an accommodation with a reason, and later approve it on the candidate page', async () => {
     const code = await namedAccommodation();
     const { svc_eligiblity_id: id } = await record({ last_name: 'Declined', special_accommodations: [code] });
     await driver.goTo('/work/approvals');
@@ -72,7 +72,7 @@ describe('the work lists', () => {
     const candidate = row('Declined').getByRole('link');
     const address = await candidate.getAttribute('href');
     await driver.inDialog('Decline').click();
-    await driver.told('The accommodations are declined.');
+    await driver.told('The accommodations were declined.');
     await row('Declined').waitFor({ state: 'detached' });
     expect(await statusOf(id as string)).toBe('PENDING');
     await driver.page.goto(app.url + address!);
@@ -80,7 +80,7 @@ describe('the work lists', () => {
     await driver.page.getByText(`Special accommodations declined: No documents ${MARKUP}`).waitFor();
     await driver.button('Approve the accommodations …').click();
     await driver.inDialog('Approve').click();
-    await driver.told('The accommodations are approved.');
+    await driver.told('The accommodations were approved.');
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
   });
 
@@ -105,7 +105,7 @@ describe('the work lists', () => {
     );
     await driver.button('Approve selected …').click();
     await driver.inDialog('Approve 25').click();
-    await driver.told('24 of 25 approved. 1 could not be approved, because another operator had decided');
+    await driver.told('24 of 25 approved. 1 could not be approved, because another operator had already decided');
     await row('Many 24').waitFor({ state: 'detached' });
     const statuses = await Promise.all(made.map((one) => statusOf(one['svc_eligiblity_id'] as string)));
     expect(statuses).toEqual(['PENDING', 'CANCELLED', ...Array.from({ length: 23 }, () => 'ELIGIBLE')]);
@@ -127,7 +127,7 @@ describe('the work lists', () => {
     await driver.page.keyboard.press('Enter');
     await driver.inDialog('Release').focus();
     await driver.page.keyboard.press('Enter');
-    await driver.told('The hold is released.');
+    await driver.told('The hold was released.');
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
     await driver.page.getByText('No record is on hold.').waitFor();
   });
@@ -153,12 +153,12 @@ describe('the work lists', () => {
     await driver.page.reload();
     await driver.button('Accept for Grace Unmatched').click();
     await driver.inDialog('Accept').click();
-    await driver.told('The result is accepted.');
+    await driver.told('The result was accepted.');
     await driver.title('Unmatched results');
     expect(await statusOf(id as string)).toBe('COMPLETED');
   });
 
-  it('an operator sees within three clicks the exam of a typed code before accepting a result for it', async () => {
+  it('an operator who types the code of an exam sees this exam before accepting a result for it', async () => {
     const eligibility = await record({ first_name: 'Typed', last_name: 'Exam' });
     const id = eligibility['svc_eligiblity_id'] as string;
     const { booking_code: code } = await app.given.booking(scene, eligibility);
@@ -180,7 +180,7 @@ describe('the work lists', () => {
     await driver.dialog().getByText(scene.testCode).waitFor();
     await driver.dialog().getByText('Booked for').waitFor();
     await driver.inDialog('Accept').click();
-    await driver.told('The result is accepted.');
+    await driver.told('The result was accepted.');
     expect(await statusOf(id)).toBe('COMPLETED');
   });
 
@@ -197,7 +197,7 @@ describe('the work lists', () => {
     await driver.button('Reject …').click();
     await driver.dialog().getByLabel('Reason').fill('No result.');
     await driver.inDialog('Reject').click();
-    await driver.told('The result is rejected.');
+    await driver.told('The result was rejected.');
   });
 
   it('an operator can reject an unmatched result, with a reason', async () => {
@@ -212,7 +212,7 @@ describe('the work lists', () => {
     await driver.dialog().getByText('Required.').waitFor();
     await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
     await driver.inDialog('Reject').click();
-    await driver.told('The result is rejected.');
+    await driver.told('The result was rejected.');
     await driver.page.getByText('All results are matched to an exam.').waitFor();
   });
 

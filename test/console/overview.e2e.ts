@@ -27,7 +27,7 @@ const overview = async (token = support) => {
   expect(answer.status).toBe(200);
   return answer.body;
 };
-/** Waits until the overview has the given members. The service counts about once a second. */
+/** Waits until the overview has the given members. The service updates its counts about once a second. */
 const showing = (members: object, token = support) =>
   eventually(async () => {
     const body = await overview(token);
@@ -74,7 +74,7 @@ describe('the overview', () => {
     expect([failed, delivered]).toEqual([4, 0]);
   });
 
-  it('the overview shows partners that fail while UP, are DOWN, suspended or unverified, or have an expiring certificate', async () => {
+  it('the overview shows partners that are DOWN, suspended, unverified or failing while UP, or whose certificate expires soon', async () => {
     await refused(subscribed, 2);
     const failing = await showing({ partners: { well: 0, failing: 1, down: 0 } });
     const { id, scene } = subscribed;
@@ -130,7 +130,7 @@ describe('the overview', () => {
     await showing({ jobs: [] });
   });
 
-  it('the overview shows support staff their accounts, and operators all accounts', async () => {
+  it('the overview shows support staff only their own accounts, and shows operators all accounts', async () => {
     await refused(subscribed, 1);
     const elsewhere = await app.given.token([(await app.given.scene()).account], ['support']);
     await showing({ undelivered: { total: 1 } });
@@ -162,7 +162,7 @@ describe('the overview', () => {
 describe('the list of partners', () => {
   const list = async (query = '', token = support) => app.call('GET', `/admin/partners${query}`, { token });
 
-  it("the list of partners shows each partner's waiting notifications and its attempts by the hour", async () => {
+  it("the list of partners shows each partner's waiting notifications and its attempts per hour", async () => {
     subscribed.partner.answer({ status: 400, delayMs: 20 });
     await subscribed.booking();
     await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));

@@ -49,8 +49,8 @@ export async function pageOf<T>(answer: Promise<Answered<T[]>>): Promise<Page<T>
 }
 
 /**
- * Creates an Idempotency-Key for an action. With the key, a double click or a lost response performs the action only
- * once.
+ * Creates an Idempotency-Key for an action. With the key, the action is performed only once, even after a double click
+ * or a lost response.
  */
 export function newIdempotencyKey(): string {
   return `console-${crypto.randomUUID()}`;

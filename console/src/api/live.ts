@@ -54,8 +54,8 @@ export function useLive(topics: readonly string[], keys: readonly QueryKey[]): v
 }
 
 /**
- * The delay, in milliseconds, before an event stream that no component uses is closed. During navigation, no component
- * uses it for a moment.
+ * The time, in milliseconds, for which an event stream stays open although no component uses it. While the user
+ * navigates to another page, no component uses the stream for a moment.
  */
 const HEARD_AGAIN_MS = 5000;
 
@@ -63,7 +63,9 @@ function restUnheard(): void {
   if (listeners.size === 0) stop('paused');
 }
 
-/** The topics that count as changed after an interruption of the event stream. The empty list means all topics. */
+/**
+ * The topics that count as changed after an interruption of the event stream: the empty list, which means all topics.
+ */
 const EVERYTHING: readonly string[] = [];
 const AGAIN_MS = [1000, 2000, 5000, 15_000];
 
@@ -106,7 +108,10 @@ async function keepReading(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The service sends something at least every 6 seconds. A stream that is silent for longer is closed. */
+/**
+ * The time without data, in milliseconds, after which the event stream is closed. The service sends something at least
+ * every 6 seconds.
+ */
 const SILENT_MS = 10_000;
 /** The time at which the event stream last received anything from the service. */
 let heardAt = serviceNow();

@@ -1,10 +1,11 @@
-// Manages the signed-in user. The session itself is a cookie that scripts cannot read; the page learns its state from
-// its own calls.
+// Manages the signed-in user. The session itself is a cookie that scripts cannot read. The page learns from the
+// responses to its calls whether a user is signed in.
 //
-// 1. At the start the service returns the signed-in user. Without one, the sign-in page is shown at the requested
-//    address.
-// 2. A call that is refused with 401 waits, and a dialog over the page asks for a sign-in. The page keeps typed input.
-// 3. After the sign-in the call is retried once. For a different user, the page is loaded again.
+// 1. At the start, the page asks the service for the signed-in user. If no user is signed in, the sign-in page is shown
+//    at the requested address.
+// 2. A call that is refused with 401 waits, and a dialog over the page asks the user to sign in again. The page keeps
+//    typed input.
+// 3. After the sign-in, the call is retried once. If a different user has signed in, the page is loaded again.
 import type { components } from '../../../clients/typescript/src/openapi';
 import { noteServiceTime } from './clock';
 import { ProblemError } from './problem';
@@ -116,8 +117,8 @@ export async function sessionFetch(request: Request): Promise<Response> {
 }
 
 /**
- * The time after an operator's action, in milliseconds, in which lists show changes immediately because the operator
- * expects them.
+ * The time after an action of the operator, in milliseconds, during which lists show changes immediately, because the
+ * operator expects these changes.
  */
 const JUST_MS = 3000;
 let actedAt = -Infinity;

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value outside React to whose changes components subscribe. */
+/** A value that is kept outside React. Components subscribe to its changes. */
 export class Store<T> {
   private readonly listeners = new Set<() => void>();
 

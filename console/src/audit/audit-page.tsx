@@ -98,8 +98,8 @@ export function AuditPage() {
     load: (cursor, signal) =>
       pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal })),
   };
-  // The rows are loaded immediately, but rendered only after the content above them. Otherwise, that content would move
-  // the rows when it appears.
+  // The rows are loaded immediately, but rendered only after the content above them. If the rows were rendered first,
+  // that content would move them when it appears.
   usePrefetchInfiniteQuery(listQuery(rows));
   return (
     <Page
@@ -140,7 +140,7 @@ function Seals() {
             {!seals.agrees && (
               <p className="note bad" role="alert">
                 <strong>From row {seals.from_row} on, the audit log does not match its seals.</strong> {seals.because}.
-                The log was changed directly in the database. Follow the entry AuditRewritten of the runbook.
+                The log was changed directly in the database. Follow the runbook entry AuditRewritten.
               </p>
             )}
             <Facts

@@ -12,7 +12,7 @@ export function BookedTime({ record }: { record: CandidateRecord }) {
   return (
     <>
       <Time at={at} zone={booking?.location_timezone} />
-      {/* A blank reserves the line of the place until the bookings arrive, so that no content moves. */}
+      {/* A blank reserves the line of the address until the bookings arrive, so that no content moves. */}
       {(place !== '' || (code !== null && data === undefined)) && (
         <small className="place">
           <bdi>{place || '\u00a0'}</bdi>

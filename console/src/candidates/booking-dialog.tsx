@@ -78,7 +78,10 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
   const typed = String(form.values['location_timezone'] ?? '');
   const zone = isZone(typed) ? typed : HERE;
 
-  /** Sets the time zone. The local time of the start stays the same, because an exam is agreed in its local time. */
+  /**
+   * Sets the time zone. The local time of the start stays the same, because exams are arranged in the local time of
+   * their place.
+   */
   function moveTo(next: string) {
     const start = String(form.values['booking_on'] ?? '');
     if (start !== '' && isZone(next)) form.set('booking_on', toUtcText(toLocalText(start, zone), next));
@@ -121,7 +124,7 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
 
 const ZONES = Intl.supportedValuesOf('timeZone').map((zone) => [zone, zone] as const);
 
-/** Shows when and where the exam begins, and which time that is for the operator. */
+/** Shows when and where the exam begins, and the same time in the operator's time zone. */
 function StartHint({ form, zone }: { form: FormState; zone: string }) {
   const moment = new Date(String(form.values['booking_on'] ?? ''));
   if (Number.isNaN(moment.getTime())) return null;

@@ -16,7 +16,7 @@ export function CandidatePage() {
   const { account, candidate } = useParams({ from: '/candidates/$account/$candidate' });
   const queries = candidateQueries({ account_code: account, candidate_id: candidate });
   const records = useQuery(queries.records);
-  // The panels of the records show the states of the results, so the page waits for both.
+  // The panels of the records also show the states of the results, so the page waits for the records and the results.
   const results = useQuery(queries.results);
   if (isFirstAwaited(results)) return <Loading />;
   return <Shown query={records}>{(found) => <Candidate records={found} />}</Shown>;

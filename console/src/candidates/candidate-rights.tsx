@@ -29,7 +29,7 @@ export function CandidateRights({ path, name, records }: Props) {
   async function askToExport() {
     const done = await confirm({
       title: 'Export all data about this candidate?',
-      text: 'The export is one JSON document with all records, bookings, results (with photo and video link), notifications and audit entries of the candidate. The export is recorded in the audit log.',
+      text: 'The export is one JSON document with all records, bookings, results (with photo and video link), notifications and audit entries of the candidate. The audit log will record the export.',
       action: 'Export',
       perform: exportAll,
     });
@@ -47,8 +47,8 @@ export function CandidateRights({ path, name, records }: Props) {
       text: (
         <>
           <p>
-            Names, contact data, attributes, photos, links and personal data in results and notifications are removed
-            from {records.length} {records.length === 1 ? 'record' : 'records'}.
+            Names, contact data, attributes, photos, links and personal data in results and notifications will be
+            removed from {records.length} {records.length === 1 ? 'record' : 'records'}.
           </p>
           {cancelled > 0 && (
             <p>
@@ -60,7 +60,7 @@ export function CandidateRights({ path, name, records }: Props) {
               {open} {open === 1 ? 'record is' : 'records are'} booked. Cancel each open booking first.
             </p>
           )}
-          <p>Record states, scores and delivery records are kept under a pseudonym. This cannot be undone.</p>
+          <p>Record states, scores and delivery records will be kept under a pseudonym. This cannot be undone.</p>
         </>
       ),
       action: 'Erase',

@@ -17,7 +17,9 @@ import { ResultState } from './result-state';
 import { StateDiagram } from './state-diagram';
 import { VouchersDialog } from './vouchers-dialog';
 
-/** Shows one eligibility record with its state and the actions that it allows. */
+const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** Shows one eligibility record with its state and the actions that are allowed on the record. */
 export function RecordPanel({ record }: { record: CandidateRecord }) {
   const {
     status,
@@ -33,7 +35,7 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
         <h3>{test}</h3>
         <Badge state={status} />
         {held != null && <Badge state="HELD">On hold</Badge>}
-        {waits && declined === null && <Badge state="WAITING">Waits for approval</Badge>}
+        {waits && declined === null && <Badge state="WAITING">Waiting for approval</Badge>}
         {declined !== null && <Badge state="DECLINED">Accommodations declined</Badge>}
       </header>
       {said && <p>{said}</p>}
@@ -84,8 +86,8 @@ function RecordActions({ record }: { record: CandidateRecord }) {
       {
         title: excused ? 'Excuse the absence?' : 'Record that the candidate was absent?',
         text: excused
-          ? 'The booking is closed and partners are notified. The candidate can be booked again until the scheduling window ends.'
-          : 'The booking and the record are closed, and partners are notified.',
+          ? 'This closes the booking and notifies the partners. The candidate can then be booked again until the scheduling window ends.'
+          : 'This closes the booking and the record, and notifies the partners.',
         action: excused ? 'Excuse' : 'Record the absence',
         perform: () =>
           api.POST('/accounts/{account_code}/bookings/{booking_code}/absence', {
@@ -93,7 +95,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
             body: { excused },
           }),
       },
-      excused ? 'The absence is excused.' : 'The absence is recorded.',
+      excused ? 'The absence was excused.' : 'The absence was recorded.',
     );
 
   /** The actions on a record in display order. Some need an additional scope, because their route requires it. */
@@ -109,7 +111,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
             action: 'Approve',
             perform: () => api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: byId }),
           },
-          'The accommodations are approved.',
+          'The accommodations were approved.',
         ),
     },
     {
@@ -119,14 +121,14 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: 'Decline the special accommodations?',
-            text: `${accommodationsText(record)}. The record stays PENDING, and its message states the reason. You can still approve the accommodations later.`,
+            text: `${accommodationsText(record)}. The record will stay PENDING, and its status message will state the reason. You can still approve the accommodations later.`,
             action: 'Decline',
             danger: true,
             reason: 'required',
             perform: (reason) =>
               api.POST('/admin/eligibilities/{svc_id}/decline-accommodations', { params: byId, body: { reason } }),
           },
-          'The accommodations are declined.',
+          'The accommodations were declined.',
         ),
     },
     {
@@ -140,7 +142,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
             action: 'Release',
             perform: () => api.POST('/admin/eligibilities/{svc_id}/release', { params: byId }),
           },
-          'The hold is released.',
+          'The hold was released.',
         ),
     },
     {
@@ -150,12 +152,12 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: 'Hold this record?',
-            text: 'The record cannot be booked until the hold is released.',
+            text: 'The record cannot be booked until an operator releases the hold.',
             action: 'Hold',
             reason: 'required',
             perform: (reason) => api.POST('/admin/eligibilities/{svc_id}/hold', { params: byId, body: { reason } }),
           },
-          'The record is held.',
+          'The record was held.',
         ),
     },
     { action: 'BOOK', label: 'Book …', scope: 'bookings', press: () => setOpen('BOOK') },
@@ -168,16 +170,16 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: `Cancel booking ${booking}?`,
-            text: 'Partners are notified. The candidate can be booked again until the scheduling window ends.',
+            text: 'This notifies the partners. The candidate can then be booked again until the scheduling window ends.',
             action: 'Cancel the booking',
             danger: true,
             perform: () => api.DELETE('/accounts/{account_code}/bookings/{booking_code}', { params: ofBooking }),
           },
-          'The booking is cancelled.',
+          'The booking was cancelled.',
         ),
     },
-    { action: 'EXCUSED_ABSENCE', label: 'Excused absence …', scope: 'bookings', press: () => absence(true) },
-    { action: 'ABSENCE', label: 'Absence …', scope: 'bookings', press: () => absence(false) },
+    { action: 'EXCUSED_ABSENCE', label: 'Excuse the absence …', scope: 'bookings', press: () => absence(true) },
+    { action: 'ABSENCE', label: 'Record an absence …', scope: 'bookings', press: () => absence(false) },
     { action: 'SET_VOUCHERS', label: 'Vouchers …', scope: 'update', press: () => setOpen('SET_VOUCHERS') },
     {
       action: 'CANCEL',
@@ -187,7 +189,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: `Cancel the record for ${test}?`,
-            text: 'The candidate can no longer sit this test, and the record’s vouchers are released. This cannot be undone, but you can create a new record.',
+            text: 'The candidate will not be able to take this test with this record, and the record’s vouchers will be released. This cannot be undone, but you can create a new record.',
             action: 'Cancel the record',
             danger: true,
             perform: () =>
@@ -197,7 +199,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
                 },
               }),
           },
-          'The record is cancelled.',
+          'The record was cancelled.',
         ),
     },
   ];
@@ -220,21 +222,21 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ))}
       </div>
       {byClients.length > 0 && (
-        <p className="hint">{`Clients and test drivers can also use the API to ${byClients.join(', ')}.`}</p>
+        <p className="hint">{`Clients and test drivers can also use the API to ${OR.format(byClients)}.`}</p>
       )}
       {(open === 'BOOK' || open === 'MOVE_BOOKING') && (
         <BookingDialog
           record={record}
           move={open === 'MOVE_BOOKING'}
           onClose={() => setOpen(null)}
-          done={() => void settled(open === 'BOOK' ? 'Booked.' : 'The booking is moved.')}
+          done={() => void settled(open === 'BOOK' ? 'The booking was created.' : 'The booking was moved.')}
         />
       )}
       {open === 'SET_VOUCHERS' && (
         <VouchersDialog
           record={record}
           onClose={() => setOpen(null)}
-          done={() => void settled('The vouchers are saved.')}
+          done={() => void settled('The vouchers were saved.')}
         />
       )}
     </>

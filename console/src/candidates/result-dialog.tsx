@@ -14,7 +14,7 @@ export function ResultButtons({ result }: { result: Result }) {
   async function showMedia() {
     const done = await confirm({
       title: 'Show photo and video link?',
-      text: 'The audit log records that you viewed them.',
+      text: 'The audit log will record that you viewed the photo and the video link.',
       action: 'Show',
       perform: () => Promise.resolve(),
     });
@@ -25,7 +25,7 @@ export function ResultButtons({ result }: { result: Result }) {
     <>
       <p className="hint">
         Revision {result.revision}, sent by {result.username}
-        {result.simulated && '. The exam was simulated, so the result changed no state'}
+        {result.simulated && '. The exam was simulated, so the result did not change the state of the record'}
       </p>
       <div className="actions">
         <Button small onPress={() => setMedia(false)}>

@@ -10,28 +10,28 @@ import type { CandidateRecord } from './record-text';
 type Decision = 'hold' | 'release' | 'revoke';
 
 const HIDDEN =
-  'Clients without the scope “results” still see that there is a result, but not its content. The record stays COMPLETED.';
+  'Clients without the scope “results” will see that a result exists, but not its content. The record will stay COMPLETED.';
 const DECISIONS: Record<Decision, { label: string; title: string; text: string; action: string; done: string }> = {
   hold: {
     label: 'Hold the result …',
     title: 'Hold the result?',
     text: `${HIDDEN} You can release the result later.`,
     action: 'Hold',
-    done: 'The result is held.',
+    done: 'The result was held.',
   },
   release: {
     label: 'Release the result …',
     title: 'Release the result?',
-    text: 'All clients of the account can read the result again.',
+    text: 'All clients of the account will be able to read the result again.',
     action: 'Release',
-    done: 'The result is released.',
+    done: 'The result was released.',
   },
   revoke: {
     label: 'Revoke the result …',
     title: 'Revoke the result?',
     text: HIDDEN,
     action: 'Revoke',
-    done: 'The result is revoked.',
+    done: 'The result was revoked.',
   },
 };
 const ALLOWED: Record<string, readonly Decision[]> = {
@@ -40,7 +40,10 @@ const ALLOWED: Record<string, readonly Decision[]> = {
   REVOKED: ['release'],
 };
 
-/** Shows the state of the exam's result with its reason, and the decisions on it. Without a result, shows nothing. */
+/**
+ * Shows the state of the exam's result, the reason for the state, and buttons for the decisions on the result. Shows
+ * nothing if there is no result.
+ */
 export function ResultState({ record }: { record: CandidateRecord }) {
   const { account_code, svc_eligiblity_id: svc_id, candidate } = record;
   const queries = useQueryClient();

@@ -5,7 +5,10 @@ export type Change = Schemas['ChangeModel'];
 export type Notification = Schemas['NotificationModel'];
 export type Result = Schemas['ResultSummaryModel'];
 
-/** An entry of a candidate's timeline. It contains a change, or a notification or result whose change is unknown. */
+/**
+ * An entry of a candidate's timeline. It contains a change, or a notification or a result that belongs to no known
+ * change.
+ */
 export interface Entry {
   key: string;
   at: string;

@@ -38,7 +38,7 @@ export function AccountsField({ form, name, label }: Props) {
         fault={form.faults[name]}
         hasCodes
         options={options.filter(([code]) => !chosen.includes(code))}
-        // The field is empty again after each choice.
+        // After each choice, the field becomes empty for the next choice.
         value=""
         onChange={(code) => form.set(name, [...chosen, code])}
       />

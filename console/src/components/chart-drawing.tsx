@@ -29,7 +29,7 @@ const BELOW = 24;
 const ABOVE = 8;
 const DIGIT_PX = 7;
 
-/** Draws a chart as wide as its place in the page. */
+/** Draws a chart that is as wide as its container. */
 export function ChartDrawing(data: ChartData & { height: number }) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);

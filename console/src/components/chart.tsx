@@ -77,8 +77,9 @@ const BAR = 4;
 const SPARK_HEIGHT = 24;
 
 /**
- * Draws the attempts of some hours as bars without axes, small enough for a table cell. Failed attempts hang below the
- * line, so that they differ from delivered ones not only by their colour.
+ * Draws the delivered and failed attempts of each hour as bars without axes, small enough for a table cell. Bars of
+ * failed attempts hang below the line, so that they can be distinguished from the bars of delivered attempts without
+ * colour.
  */
 export function Sparkline({ delivered, failed, label }: SparklineProps) {
   const above = Math.max(1, ...delivered);

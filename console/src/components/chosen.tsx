@@ -20,7 +20,7 @@ export interface ChosenAction {
   reason?: 'required' | 'optional';
   /** The consequence of the action, which the confirmation dialog states. */
   text: ReactNode;
-  /** The reason for which the service may refuse the action on a row, as the end of a sentence. */
+  /** The reason why the service may refuse the action on a row, worded as the end of a sentence. */
   refusal: string;
   perform: (id: string, reason: string) => Promise<unknown>;
 }

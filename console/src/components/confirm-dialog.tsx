@@ -13,7 +13,10 @@ export interface Question {
   /** The label of the button that performs the action. */
   action: string;
   danger?: boolean;
-  /** Whether the operator gives a reason, which the service stores with the action. */
+  /**
+   * Whether the operator must or may give a reason, which the service stores with the action; omitted if the dialog
+   * does not ask for a reason.
+   */
   reason?: 'required' | 'optional';
   /** The text that the operator must type to enable the button of an irreversible action. */
   typed?: string;
@@ -55,7 +58,7 @@ export function ConfirmDialog({ question, answer }: Asked) {
         {reason && (
           <TextField
             label="Reason"
-            hint={`The reason is kept with the action and in the audit log.${reason === 'optional' ? ' The reason is optional.' : ''}`}
+            hint={`The reason is recorded with the action and in the audit log.${reason === 'optional' ? ' The reason is optional.' : ''}`}
             value={why}
             onChange={setWhy}
             rows={2}

@@ -31,6 +31,6 @@ async function copy(text: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     toast('Copied.');
   } catch {
-    toast('The browser does not let this page copy. Select the text and copy it yourself.', 'bad');
+    toast('The browser does not allow this page to copy text. Select the text and copy it manually.', 'bad');
   }
 }

@@ -5,7 +5,9 @@ import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 
 interface Props {
   title: string;
-  /** The name of a person or an object in the title, which is isolated from the direction of the other words. */
+  /**
+   * The name of a person or an object in the title. Its text direction does not affect the other words of the title.
+   */
   name?: string;
   /** Called when the user dismisses the dialog. If the function is omitted, the dialog cannot be dismissed. */
   onClose?: () => void;

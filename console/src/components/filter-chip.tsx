@@ -27,7 +27,8 @@ function Chip({ filter: { label }, text, remove }: Props & { text: string }) {
       aria-label={`Remove ${label}: ${text}`}
       title={text}
       onClick={({ currentTarget }) => {
-        // The chip disappears, so the focus of a keyboard user moves to the button that sets the filter again.
+        // The chip disappears, so the focus of a keyboard user moves to the button with which the filter can be set
+        // again.
         currentTarget.closest('.filters')?.querySelector<HTMLElement>('.more-filters > button')?.focus();
         remove();
       }}

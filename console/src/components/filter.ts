@@ -8,7 +8,8 @@ export interface Filter {
   /** The options of the filter; the option "any" is added before them. */
   options?: readonly Option[];
   /**
-   * A hook that loads the options of the filter. There may be many, so the user finds one by typing a part of its name.
+   * A hook that loads the options of the filter. There may be many options, so the user finds an option by typing a
+   * part of its name.
    */
   useOptions?: () => readonly Option[];
   /** Whether the values of the loaded options are codes that users know. */

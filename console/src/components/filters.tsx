@@ -8,12 +8,13 @@ import { MoreFilters } from './more-filters';
 
 export type { Filter };
 
-/** The number of filters that are always visible. The others are behind the button "Filter". */
+/** The number of filters that are always visible. The other filters are behind the button "Filter". */
 const MOST_OPEN = 4;
 
 /**
- * Shows the filters of a page. Their values are part of the page's address. The first four are fields above the list.
- * The others are behind a button, and each of them that is set is shown as a chip, which removes the filter.
+ * Shows the filters of a page. Their values are part of the page's address. The first four filters are fields above the
+ * list. The other filters are behind a button. If one of these other filters is set, it is also shown as a chip, and a
+ * press on the chip removes the filter.
  */
 export function Filters({ of }: { of: readonly Filter[] }) {
   const search: Search = useSearch({ strict: false });

@@ -26,10 +26,13 @@ interface Options {
    */
   schema: SchemaName;
   /**
-   * The initial values of the form's fields by their paths (`auth/token`). The request body has exactly these members.
+   * The initial values of the form's fields by their paths (`auth/token`). Each field is a member of the request body.
    */
   initial: Values;
-  /** Sends the request body. If the service refuses it, each fault appears at the field of the member that it names. */
+  /**
+   * Sends the request body. If the service refuses the body, the form shows each fault at the field of the faulty
+   * member.
+   */
   perform: (body: never) => Promise<unknown>;
 }
 
@@ -84,8 +87,8 @@ function faultsIn(schema: SchemaName, values: Values): Record<string, string> {
 }
 
 /**
- * Builds the request body without empty fields. If a field had a value and is empty now, its member is null, which
- * clears the stored value.
+ * Builds the request body. A field that was empty and is still empty is omitted. If a field had a value and is empty
+ * now, its member is null, which clears the stored value.
  */
 function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
   const body: Record<string, unknown> = {};

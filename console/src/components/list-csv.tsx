@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Page } from '../api/client';
 import { Button } from './button';
+import { counted } from './counted';
 import { csvText } from './csv-text';
 import { toast } from './toast';
 
@@ -33,8 +34,13 @@ export function CsvButton<Row>({ name, columns, load }: Props<Row>) {
         cursor = page.next ?? undefined;
       } while (cursor !== undefined && lines.length <= MOST_ROWS);
       download(`${name}.csv`, csvText(lines));
-      const cut = cursor === undefined ? '' : ' The list has more rows: narrow the filters to export the rest.';
-      toast(`${(lines.length - 1).toLocaleString('en')} rows are in ${name}.csv.${cut}`);
+      const saved = lines.length - 1;
+      const count = saved.toLocaleString('en');
+      const cut =
+        cursor === undefined
+          ? ''
+          : ` The file contains only the first ${count} rows. Narrow the filters to export the other rows.`;
+      toast(`${counted(saved, 'row was', 'rows were')} saved in ${name}.csv.${cut}`);
     } catch (error) {
       if (!signal.aborted) toast(`The CSV file could not be created: ${(error as Error).message}`, 'bad');
     } finally {

@@ -37,7 +37,8 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
         {...table}
         rows={rows}
         // Placeholder rows belong to the previous filter; the empty key makes the new rows count as a new list. In a
-        // sorted list, the rows of a further page appear between the others, so each page makes it a new list.
+        // sorted list, the rows of a further page appear between the rows that are already shown, so the list gets a
+        // new key with each page.
         list={query.isPlaceholderData ? '' : isSorted ? `${key} ${pages}` : key}
         load={load}
         count={query.hasNextPage ? countText(rows.length, isSorted && !isWaiting) : undefined}
@@ -64,14 +65,14 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
 }
 
 /**
- * The number of pages that are loaded before rows are sorted. The service lists rows in one order, so the page sorts
- * those that it has loaded.
+ * The maximum number of pages that are loaded before the browser sorts the rows. The service returns rows in one order
+ * only, so the browser sorts the rows that it has loaded.
  */
 const MOST_SORTED_PAGES = 20;
 
 function countText(shown: number, isSorted: boolean): string {
   const count = shown.toLocaleString('en');
   return isSorted
-    ? `The first ${count} are sorted, there are more: narrow the filters`
-    : `${count} shown, there are more`;
+    ? `Only the first ${count} rows are sorted. Narrow the filters to sort all rows.`
+    : `${count} shown, more available`;
 }

@@ -2,8 +2,8 @@ import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { Button } from './button';
 
 /**
- * Shows a button that opens a panel with further filters. The panel covers the list, so that no content moves. Escape,
- * Enter in a text field, and a click or the focus outside the panel close it.
+ * Shows a button that opens a panel with further filters. The panel covers the list, so that no content moves. The
+ * panel closes on Escape, on Enter in a text field, and when the user clicks or moves the focus outside the panel.
  */
 export function MoreFilters({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
@@ -15,7 +15,8 @@ export function MoreFilters({ children }: { children: ReactNode }) {
     const leave = ({ target }: Event) => {
       if (!frame.current?.contains(target as Node)) setOpen(false);
     };
-    // The events follow the one that takes the focus from a field, so that a typed text is applied first.
+    // A click and `focusin` occur after the event with which a field loses the focus. A text that the user has typed is
+    // therefore applied before the panel closes.
     document.addEventListener('click', leave);
     document.addEventListener('focusin', leave);
     return () => {

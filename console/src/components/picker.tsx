@@ -57,7 +57,7 @@ export function Picker({ value, onChange, options, hasCodes = false, autoFocus, 
       if (isOpen) setActive((active + step + found.length) % found.length);
     } else if (event.key === 'Escape' && typed !== null) {
       setTyped(null);
-      // The dialog around the field stays open.
+      // The event is stopped, because Escape would otherwise also close the dialog around the field.
       event.stopPropagation();
     } else if (event.key === 'Enter' && typed !== null) {
       if (isOpen && found[active]) choose(found[active][0]);
@@ -103,7 +103,8 @@ export function Picker({ value, onChange, options, hasCodes = false, autoFocus, 
                   id={`${listId}-${index}`}
                   role="option"
                   aria-selected={index === active}
-                  // The field keeps the focus, so that its text is not applied before the click.
+                  // The field keeps the focus when an option is pressed. Otherwise, the field would apply its typed
+                  // text first.
                   onPointerDown={(event) => event.preventDefault()}
                   onClick={() => choose(code)}
                 >

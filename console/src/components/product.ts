@@ -1,2 +1,2 @@
-/** The name of the product, which is shown beside its mark. */
+/** The name of the product, which is shown beside its logo. */
 export const PRODUCT = 'Admit';

@@ -29,7 +29,7 @@ export function SecretDialog({
   );
 }
 
-/** Asks the user before the page is left while it shows a secret that cannot be shown again. */
+/** Asks the user for confirmation before a page with a secret is left, because the secret cannot be shown again. */
 export function useSecretGuard(isShown: boolean): void {
   useBlocker({
     disabled: !isShown,
@@ -38,7 +38,7 @@ export function useSecretGuard(isShown: boolean): void {
     shouldBlockFn: async () => {
       const leaves = await confirm({
         title: 'Leave without the secret?',
-        text: 'The secret is shown only once. If you have not copied it, you must create a new one.',
+        text: 'The secret is shown only once. If you have not copied it, you will have to create a new secret.',
         action: 'Leave',
         danger: true,
         perform: () => Promise.resolve(),
@@ -52,7 +52,7 @@ export function useSecretGuard(isShown: boolean): void {
 export function SecretOnce({ label, secret }: { label: string; secret: string }) {
   const [isKept, setKept] = useState(false);
   useSecretGuard(!isKept);
-  if (isKept) return <p className="note">You have copied the secret. It is not shown again.</p>;
+  if (isKept) return <p className="note">You have copied the secret. It will not be shown again.</p>;
   return (
     <div className="note warn" role="group" aria-label={label}>
       <p>This secret is shown only once. Copy it now.</p>
@@ -69,7 +69,7 @@ export function LostSecret({ lost, renew }: { lost: string; renew: () => Promise
   const ask = () =>
     confirm({
       title: 'Create a new secret?',
-      text: 'The new secret replaces the one before.',
+      text: 'The new secret will replace the current secret.',
       action: 'Create new secret',
       perform: renew,
     });

@@ -75,8 +75,8 @@ interface Followed {
 }
 
 /**
- * Shows, below the data, that the data could not be refreshed, and how old it is. Above the data, the note would move
- * it.
+ * Shows, below the data, that the data could not be refreshed, and when it was loaded. A note above the data would move
+ * the data.
  */
 export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
@@ -92,7 +92,8 @@ export function StaleNote({ of }: { of: Followed }) {
 }
 
 /**
- * Returns whether a query still waits for its first response. After a failed attempt, it no longer counts as waiting.
+ * Returns whether a query still waits for its first response. After a failed attempt, the query no longer counts as
+ * waiting.
  */
 export function isFirstAwaited({ isPending, failureCount }: { isPending: boolean; failureCount: number }): boolean {
   return isPending && failureCount === 0;

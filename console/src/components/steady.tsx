@@ -81,7 +81,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
 
 const KINDS = ['pointerover', 'pointerout', 'focusin', 'focusout'] as const;
 
-/** Shows the note about new rows that are not shown yet. It replaces another text, so that no content moves. */
+/** Shows the note about new rows that are not shown yet. The note replaces another text, so that no content moves. */
 export function HeldNote({ held: { text, show } }: { held: Held }) {
   return (
     <Button small aria-label={`${text}: show`} onPress={show}>

@@ -32,8 +32,9 @@ interface TextColumn<Row> {
   /** Returns the text of the column in the CSV file. The cell has the same text unless `cell` replaces it. */
   text: (row: Row) => string | number | null | undefined;
   /**
-   * The kind of the text, if it is not plain: a time of the API, a time with its seconds, a name, a code, an id with a
-   * copy button, a state, or the code of an account, which is shown with its name.
+   * The format in which the cell shows the text; plain text by default. `time` and `exact` show a time that the API has
+   * sent, `exact` with its seconds. `id` adds a copy button, `badge` shows a state, and `account` shows the name of an
+   * account with its code.
    */
   as?: 'time' | 'exact' | 'name' | 'code' | 'id' | 'badge' | 'account';
   /** Renders the column's cell if it shows more than the text. */
@@ -49,7 +50,7 @@ interface DeedColumn<Row> {
 interface Selection {
   rows: RowSelectionState;
   onChange: (rows: RowSelectionState) => void;
-  /** Returns the name of a row, which labels its checkbox. */
+  /** The verb that begins the label of each checkbox; the key of the row follows. */
   label: string;
 }
 
@@ -235,7 +236,7 @@ interface RowProps<Row> {
   row: Row;
   /** The visible columns of the table. */
   columns: readonly Column<Row>[];
-  /** The label of the row's checkbox, when rows can be selected. */
+  /** The verb that begins the label of the row's checkbox; undefined when rows cannot be selected. */
   label: string | undefined;
   chosen: boolean;
   choose: (id: string, chosen: boolean) => void;

@@ -1,4 +1,4 @@
-/** The time zone of the browser, which applies to all times that are shown without a place. */
+/** The time zone of the browser. It applies to all times that are shown without the name of a place. */
 export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const FORMAT = {
@@ -93,19 +93,19 @@ function aheadOf(zone: string, at: number): number {
 }
 
 /**
- * Converts the value of a date-time field to the form of the API. The user types the time in a zone, and the API gets
- * UTC.
+ * Converts the value of a date-time field to the API's format for times. The user types the local time of a zone, and
+ * the API expects UTC.
  */
 export function toUtcText(value: string, zone = HERE): string {
   const asUtc = Date.parse(`${value}Z`);
   if (Number.isNaN(asUtc)) return value;
-  // The offset at the resulting moment is used. Near a change of daylight saving time, it differs from the first
-  // offset.
+  // The first offset is computed as if the typed time were UTC. Near a change of daylight saving time, it may be wrong,
+  // so the offset at the resulting moment is used.
   const near = asUtc - aheadOf(zone, asUtc);
   return `${new Date(asUtc - aheadOf(zone, near)).toISOString().slice(0, 19)}Z`;
 }
 
-/** Converts a time of the API to the value of a date-time field. Seconds are omitted if they are zero. */
+/** Converts a time from the API to the value of a date-time field. Seconds are omitted if they are zero. */
 export function toLocalText(at: string, zone = HERE): string {
   const moment = Date.parse(at);
   if (Number.isNaN(moment)) return at;

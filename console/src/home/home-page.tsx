@@ -98,7 +98,7 @@ function Everything({ overview }: { overview: Overview }) {
         <Section title="Undelivered notifications, by time until the exam">
           <Buckets of={undelivered} />
         </Section>
-        <Section title="Deliveries of the last 24 hours">
+        <Section title="Deliveries in the last 24 hours">
           <div className="panel">
             <p className="line">
               <Link to="/notifications" search={{ state: 'DELIVERED', from: hours[0]?.from }}>
@@ -109,7 +109,7 @@ function Everything({ overview }: { overview: Overview }) {
               </Link>
             </p>
             <Chart
-              label={`Attempts by hour: ${delivered} delivered, ${failed} failed in 24 hours`}
+              label={`Attempts per hour: ${delivered} delivered, ${failed} failed in 24 hours`}
               height={150}
               {...chart}
             />
@@ -118,7 +118,7 @@ function Everything({ overview }: { overview: Overview }) {
       </div>
       <PartnersInTrouble partners={attention} counts={partners} />
       {jobs.length > 0 && (
-        <Section title="Jobs under way" actions={<Link to="/jobs">All jobs</Link>}>
+        <Section title="Current jobs" actions={<Link to="/jobs">All jobs</Link>}>
           <JobLines jobs={jobs} />
         </Section>
       )}

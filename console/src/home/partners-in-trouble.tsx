@@ -27,7 +27,9 @@ export function PartnersInTrouble({ partners, counts }: { partners: readonly Par
           <Empty good>
             {counts.well === 0
               ? 'No partner is connected yet.'
-              : `All ${counts.well.toLocaleString('en')} partners are healthy.`}
+              : counts.well === 1
+                ? 'The only partner is healthy.'
+                : `All ${counts.well.toLocaleString('en')} partners are healthy.`}
           </Empty>
         )}
         <ul className="troubles">

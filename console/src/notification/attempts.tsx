@@ -42,13 +42,13 @@ export function Attempts({ notification, subscription }: AttemptsProps) {
           <Time at={attempt.at} exact />
           {attempt.excerpt ? (
             <>
-              <h3>Answer of the partner</h3>
+              <h3>Partner’s answer</h3>
               <pre tabIndex={0} aria-label={`Answer to attempt ${index + 1}`}>
                 {attempt.excerpt}
               </pre>
             </>
           ) : (
-            <p className="hint">The answer of the partner was empty.</p>
+            <p className="hint">The partner’s answer was empty.</p>
           )}
           <details>
             <summary>Request headers</summary>

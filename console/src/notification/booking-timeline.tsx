@@ -54,7 +54,7 @@ export function BookingTimeline({ notification }: { notification: Schemas['Notif
   );
 }
 
-/** Shows the new start of an exam that was moved, and the previous start, of which this partner was notified. */
+/** Shows the new start of an exam that was moved, and the previous start, about which this partner was notified. */
 function Moved({ event: { previous_booking_on: from, booking_on: to } }: { event: Event }) {
   if (from === null) return null;
   return (

@@ -76,7 +76,7 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
   },
   {
     id: 'retry',
-    header: 'Next try',
+    header: 'Next attempt',
     cell: ({ retry, next_attempt_at: next }) => (
       <span>
         {retryText(retry)}

@@ -18,7 +18,7 @@ export function requestHeaders(
   return [
     ['Content-Type', 'application/json'],
     ['webhook-id', notification.id],
-    ['webhook-timestamp', 'the second of the attempt'],
+    ['webhook-timestamp', 'the time of the attempt in seconds'],
     ['webhook-signature', `v1,${MASK}`],
     ['event-sequence', String(notification.event_sequence)],
     ...authorization,

@@ -51,8 +51,8 @@ function OneNotification({ notification }: { notification: Notification }) {
       title: deed === 'resend' ? 'Resend this notification?' : 'Resolve this notification?',
       text:
         deed === 'resend'
-          ? 'The notification is sent now, even if the partner is down.'
-          : 'Resolve a notification when its event was handled in another way. The notification is kept, but never sent again.',
+          ? 'This sends the notification immediately, even if the partner is down.'
+          : 'Resolve a notification if its event was handled in another way. The notification will be kept, but never sent again.',
       reason: deed === 'resend' ? 'optional' : 'required',
       action: deed === 'resend' ? 'Resend' : 'Resolve',
       perform: (reason) => {
@@ -63,7 +63,11 @@ function OneNotification({ notification }: { notification: Notification }) {
       },
     });
     if (!done) return;
-    toast(deed === 'resend' ? 'Resent. The partner’s answer appears here.' : 'The notification is resolved.');
+    toast(
+      deed === 'resend'
+        ? 'The notification was resent. The partner’s answer will appear here.'
+        : 'The notification was resolved.',
+    );
     await queries.invalidateQueries({ queryKey: ['notifications'] });
     void queries.invalidateQueries({ queryKey: ['error-queue'] });
   }

@@ -16,7 +16,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
   { name: 'candidate_id', label: 'Candidate id' },
   { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
-  { name: 'exam_in', label: 'Undelivered, exam', options: EXAM_IN_OPTIONS },
+  { name: 'exam_in', label: 'Undelivered: time until exam', options: EXAM_IN_OPTIONS },
   ACCOUNT_FILTER,
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },

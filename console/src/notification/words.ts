@@ -4,9 +4,9 @@ import type { Schemas } from '../api/client';
 type Notification = Schemas['NotificationModel'];
 
 const FAILURES: Record<NonNullable<Notification['failure']>, string> = {
-  dns: 'Name not found',
+  dns: 'Host name not found',
   connect: 'No connection',
-  tls: 'TLS fault',
+  tls: 'TLS error',
   timeout: 'No answer in time',
   auth: 'Not authorized',
   redirect: 'Redirect',
@@ -26,8 +26,8 @@ export function failureText(failure: Notification['failure']): string {
 
 const REASONS: Record<string, string> = {
   NO_MATCHING_RECORD: 'The partner knows no such candidate or exam',
-  GIVEN_UP: 'Retries have ended: the partner accepted no notification for too long',
-  ONLY_THIS_EVENT: 'The partner answers status 500 to this event only',
+  GIVEN_UP: 'Retries have stopped, because the partner accepted no notification for too long',
+  ONLY_THIS_EVENT: 'The partner answers only this event with status 500',
 };
 
 /** Returns the description of a failure's reason; for an unknown reason, returns its code. */
@@ -67,7 +67,7 @@ const RECORD_CHANGES: Record<Schemas['SubscriptionModel']['record_changes'][numb
   ERASED: 'Candidate erased',
 };
 export const RECORD_CHANGE_OPTIONS: readonly Option[] = Object.entries(RECORD_CHANGES);
-/** The options of a filter by event: the events of bookings and the changes of records. */
+/** The options of the event filter: the events of bookings and the changes of records. */
 export const NOTIFIED_OPTIONS: readonly Option[] = [...CHANGE_REASON_OPTIONS, ...RECORD_CHANGE_OPTIONS];
 
 /** Returns the words for the event of a notification. */
@@ -82,9 +82,9 @@ export const STATE_OPTIONS: readonly Option[] = [
   ['RESOLVED', 'Resolved'],
 ];
 
-/** The options of a filter of undelivered notifications by the time until the exam. */
+/** The options of the filter that selects undelivered notifications by the time until the exam. */
 export const EXAM_IN_OPTIONS: readonly Option[] = [
-  ['past', 'has begun'],
+  ['past', 'exam has begun'],
   ['2h', 'within 2 hours'],
   ['24h', 'in 2 to 24 hours'],
   ['7d', 'in 1 to 7 days'],

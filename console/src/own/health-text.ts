@@ -29,7 +29,7 @@ function wordsOf(word: string, subscription: Subscription): Pick<Health, 'fact' 
       return subscription.suspended_by === 'PARTNER'
         ? {
             fact: 'You have paused the delivery. Your events are kept.',
-            step: 'Resume the delivery when your endpoint is ready. All waiting notifications are then sent in order.',
+            step: 'Resume the delivery when your endpoint is ready. All waiting notifications will then be sent in order.',
           }
         : {
             fact: 'The operators of the service have suspended the delivery. Your events are kept.',
@@ -38,12 +38,12 @@ function wordsOf(word: string, subscription: Subscription): Pick<Health, 'fact' 
     case 'DOWN':
       return {
         fact: 'Your endpoint answered with status 500, so the service treats it as down. Your events are kept.',
-        step: 'Mend your endpoint. The service tries one notification at a time, and sends the rest after the first success.',
+        step: 'Fix your endpoint. The service tries one notification at a time, and sends the other notifications after the first success.',
       };
     case 'FAILING':
       return {
-        fact: 'The latest attempt to notify you has failed.',
-        step: 'Read the answers of your endpoint in the failed notifications, and send the notifications again when it is mended.',
+        fact: 'The latest delivery attempt failed.',
+        step: 'Read the answers of your endpoint in the failed notifications, and resend these notifications after you have fixed your endpoint.',
       };
     default:
       return subscription.paused_until == null

@@ -19,36 +19,37 @@ export function OwnActions({ subscription }: { subscription: Schemas['OwnSubscri
   async function pause() {
     const done = await confirm({
       title: 'Pause the delivery?',
-      text: 'No notifications are sent to you until you resume the delivery. Your events are kept, and are sent in order afterwards.',
+      text: 'No notifications will be sent to you until you resume the delivery. Your events will be kept, and sent in order afterwards.',
       action: 'Pause',
       perform: () => api.POST('/partner/subscriptions/{id}/suspend', { params }),
     });
-    if (done) toast('The delivery is paused. Your events are kept.');
+    if (done) toast('The delivery was paused. Your events are kept.');
     await refresh();
   }
 
   async function resume() {
     const done = await confirm({
       title: 'Resume the delivery?',
-      text: 'All waiting notifications are sent now, oldest first.',
+      text: 'This sends all waiting notifications now, oldest first.',
       action: 'Resume',
       perform: () => api.POST('/partner/subscriptions/{id}/resume', { params }),
     });
-    if (done) toast('The delivery is resumed.');
+    if (done) toast('The delivery was resumed.');
     await refresh();
   }
 
   async function rotate() {
     const done = await confirm({
       title: 'Create a new signing secret?',
-      text: 'The secret is shown once. For 24 hours, requests are signed with the old and the new secret, so that you can switch your program.',
+      text: 'The new secret will be shown only once. For 24 hours, requests will be signed with both the old and the new secret, so that you have time to switch your program to the new secret.',
       action: 'Create new secret',
       perform: async () => {
         const made = await dataOf(api.POST('/partner/subscriptions/{id}/rotate-secret', { params }));
         setSecret(made.signing_secret);
       },
     });
-    if (done) toast('The new secret is created. Both secrets sign for 24 hours.');
+    if (done)
+      toast('The new secret was created. For 24 hours, requests are signed with both the old and the new secret.');
   }
 
   async function send() {

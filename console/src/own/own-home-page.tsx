@@ -20,7 +20,7 @@ function Choice({ of }: { of: readonly Subscription[] }) {
   return (
     <Page title="My subscriptions" lead="Each subscription receives the notifications of one account at one address.">
       {of.length === 0 ? (
-        <Empty>Your user has no subscription. Please contact the operators of the service.</Empty>
+        <Empty>No subscription is assigned to your user. Please contact the operators of the service.</Empty>
       ) : (
         <ul className="panel own-list">
           {of.map((subscription) => {

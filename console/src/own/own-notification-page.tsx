@@ -33,8 +33,8 @@ function One({ notification }: { notification: Schemas['NotificationDetail'] }) 
     const done = await confirm({
       title: 'Send this notification again?',
       text: isQueued
-        ? 'The notification is sent to you now.'
-        : 'The notification was delivered. It is sent to you once more, with the same id and content.',
+        ? 'The service will send you the notification immediately.'
+        : 'The notification was delivered. The service will send it to you once more, with the same id and content.',
       action: 'Send again',
       perform: () =>
         isQueued
@@ -42,7 +42,7 @@ function One({ notification }: { notification: Schemas['NotificationDetail'] }) 
           : api.POST('/partner/notifications/replay', { params: { header }, body: { ids: [id] } }),
     });
     if (!done) return;
-    toast('The notification is sent again. Your answer appears here.');
+    toast('The notification is being sent again. Your endpoint’s answer will appear here.');
     await queries.invalidateQueries({ queryKey: ['own', 'notifications'] });
   }
 

@@ -13,7 +13,10 @@ import { ownJobQuery } from './own-queries';
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** Shows a button that replays the last 7 days, and the progress of the replay job in the page's address. */
+/**
+ * Shows a button that replays the last 7 days. If the page's address contains a replay job, shows the progress of the
+ * job.
+ */
 export function OwnReplay() {
   const { job } = useSearch({ from: '/own/$id' });
   const navigate = useNavigate();
@@ -21,7 +24,7 @@ export function OwnReplay() {
   async function replay() {
     await confirm({
       title: 'Replay the last 7 days?',
-      text: 'All notifications of the last 7 days that were delivered to you are sent again, with the same ids and content. Your program recognises repeated notifications by their webhook-id.',
+      text: 'All notifications of the last 7 days that were delivered to you will be sent again, with the same ids and content. Your program can recognise repeated notifications by their webhook-id.',
       action: 'Replay',
       perform: async () => {
         const from = `${new Date(Date.now() - WEEK_MS).toISOString().slice(0, 19)}Z`;

@@ -79,8 +79,8 @@ function Own({ subscription }: { subscription: Schemas['OwnSubscription'] }) {
         <p>
           The <a href={new URL('guide/notifications.html', ROOT).href}>guide for partners</a> describes the requests of
           the service. The file{' '}
-          <a href={new URL('guide/files/clients/partner/vectors.json', ROOT).href}>vectors.json</a> has genuine and
-          forged requests with which you can test that your program checks signatures.
+          <a href={new URL('guide/files/clients/partner/vectors.json', ROOT).href}>vectors.json</a> contains valid and
+          forged requests, with which you can test your program’s signature check.
         </p>
       </Section>
     </Page>

@@ -17,7 +17,7 @@ const FIELDS: Record<AuthType, Record<string, string>> = {
   oauth2_client_credentials: {
     'auth/token_url': 'Token URL',
     'auth/client_id': 'Client id',
-    [CLIENT_AUTH]: 'Sign-in at the token service',
+    [CLIENT_AUTH]: 'Client authentication at the token service',
     'auth/client_secret': 'Client secret',
     'auth/scope': 'Scope',
     'auth/audience': 'Audience',
@@ -27,7 +27,7 @@ const FIELDS: Record<AuthType, Record<string, string>> = {
 };
 
 export const AUTH_OPTIONS: readonly Option[] = [
-  ['none', 'None; requests are signed'],
+  ['none', 'None (requests are signed)'],
   ['basic', 'User name and password'],
   ['bearer', 'A token'],
   ['headers', 'Headers, such as an API key'],
@@ -35,8 +35,8 @@ export const AUTH_OPTIONS: readonly Option[] = [
 ];
 
 const CLIENT_AUTH_OPTIONS: readonly Option[] = [
-  ['basic', 'Client id and secret by HTTP Basic'],
-  ['post', 'Client id and secret in the form'],
+  ['basic', 'Client id and secret with HTTP Basic'],
+  ['post', 'Client id and secret in the request body'],
   ['private_key_jwt', 'Signature with a key of this service (no secret)'],
 ];
 

@@ -26,7 +26,7 @@ export function InvitePartner({ subscription }: { subscription: Schemas['Subscri
     const made = newInvitation(subscription);
     const done = await confirm({
       title: 'Invite this partner to the console?',
-      text: 'A user is created for the partner. The user sees this subscription and its notifications, and no other page. The password is shown once.',
+      text: 'This creates a user for the partner. The user will see this subscription and its notifications, but no other page. The password will be shown only once.',
       action: 'Create the invitation',
       perform: () =>
         api.POST('/admin/users', { body: { ...made, scopes: ['partner'], subscription_ids: [subscription.id] } }),
@@ -39,7 +39,7 @@ export function InvitePartner({ subscription }: { subscription: Schemas['Subscri
       <Button onPress={() => void invite()}>Invite the partner …</Button>
       {invitation && (
         <Dialog title="The invitation">
-          <p>The password is shown only once. Send it to the partner on a safe way.</p>
+          <p>The password is shown only once. Send it to the partner through a secure channel.</p>
           <Facts
             of={[
               ['Address', <Copyable key="address" text={new URL(CONSOLE_PATH, ROOT).href} />],

@@ -28,34 +28,34 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
   async function suspend() {
     const done = await confirm({
       title: 'Suspend this partner?',
-      text: 'No notifications are sent until you resume the partner. The events are kept, and are sent in order afterwards.',
+      text: 'No notifications will be sent until you resume the partner. The events will be kept, and sent in order afterwards.',
       action: 'Suspend',
       perform: () => api.POST('/admin/subscriptions/{id}/suspend', { params }),
     });
-    if (done) await settled('The partner is suspended. Its events are kept.');
+    if (done) await settled('The partner was suspended. Its events are kept.');
   }
 
   async function resume() {
     const done = await confirm({
       title: 'Resume this partner?',
-      text: 'All waiting notifications are sent now, oldest first.',
+      text: 'This sends all waiting notifications now, oldest first.',
       action: 'Resume',
       perform: () => api.POST('/admin/subscriptions/{id}/resume', { params }),
     });
-    if (done) await settled('The partner is resumed.');
+    if (done) await settled('The partner was resumed.');
   }
 
   async function rotate() {
     const done = await confirm({
       title: 'Create a new signing secret?',
-      text: 'The secret is shown once. For 24 hours, requests are signed with the old and the new secret, so that the partner can switch.',
+      text: 'The new secret will be shown only once. For 24 hours, requests will be signed with both the old and the new secret, so that the partner has time to switch to the new secret.',
       action: 'Create new secret',
       perform: async () => {
         const made = await dataOf(api.POST('/admin/subscriptions/{id}/rotate-secret', { params }));
         setSecret(made.signing_secret);
       },
     });
-    if (done) await settled('The new secret is created.');
+    if (done) await settled('The new secret was created.');
   }
 
   async function remove() {
@@ -69,7 +69,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
             {name ?? url ?? 'This partner'} will receive no more notifications.{' '}
             {waiting === 0
               ? 'No notification is waiting for this partner.'
-              : `The undelivered events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} are resolved and never sent.`}
+              : `The undelivered events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} will be resolved and never sent.`}
           </p>
           <p>This cannot be undone.</p>
         </>
@@ -80,7 +80,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       perform: () => api.DELETE('/admin/subscriptions/{id}', { params }),
     });
     if (!done) return;
-    toast('The partner is deleted.');
+    toast('The partner was deleted.');
     await navigate({ to: '/partners' });
     queries.removeQueries({ queryKey: ['subscriptions', id] });
     await queries.invalidateQueries({ queryKey: ['partners'] });

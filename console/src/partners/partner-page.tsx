@@ -123,7 +123,7 @@ export function Charts({ statistics: { hours } }: { statistics: Statistics }) {
     for (const [cause, count] of Object.entries(failed)) causes.set(cause, (causes.get(cause) ?? 0) + count);
   return (
     <div className="charts">
-      <Chart label="Delivered and failed attempts by hour" at={at} series={attempts} />
+      <Chart label="Delivered and failed attempts per hour" at={at} series={attempts} />
       <Chart label="Attempt duration by hour" unit="ms" at={at} series={times} />
       {causes.size > 0 && (
         <p className="hint">

@@ -29,7 +29,7 @@ export function PartnerSettingsPage() {
           </Link>
         </>
       }
-      lead="A new address must be verified, and notifications are kept until then. If the new address is on another host, enter the credentials again."
+      lead="A new address must be verified. Until the verification, the service keeps the notifications. If the new address is on another host, enter the credentials again."
     >
       <Shown query={subscription}>{(found) => <Settings subscription={found} />}</Shown>
     </Page>
@@ -84,7 +84,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
       await dataOf(
         api.PATCH('/admin/subscriptions/{id}', { params: { path: { id } }, body: { ...changes, ...signIn } }),
       );
-      toast('The settings are changed.');
+      toast('The settings were changed.');
       await queries.invalidateQueries({ queryKey: ['subscriptions', id] });
       void queries.invalidateQueries({ queryKey: ['partners'] });
       await navigate({ to: '/partners/$id', params: { id } });

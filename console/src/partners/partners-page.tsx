@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Partner>[] = [
   },
   {
     id: 'queued',
-    header: 'In the queue',
+    header: 'In the error queue',
     kind: 'number',
     cell: ({ queued, subscription_id: id }) =>
       queued === 0 ? (
@@ -110,7 +110,7 @@ function Attempts({ partner: { delivered, failed } }: { partner: Partner }) {
   const words = `${total(delivered).toLocaleString('en')} delivered, ${total(failed).toLocaleString('en')} failed`;
   return (
     <span>
-      <Sparkline delivered={delivered} failed={failed} label={`Attempts by hour: ${words}`} />
+      <Sparkline delivered={delivered} failed={failed} label={`Attempts per hour: ${words}`} />
       <small>{words}</small>
     </span>
   );
@@ -125,7 +125,7 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Returns the value of the latest hour with an attempt to notify the partner; null if there is none. */
+/** Returns the value of the latest hour with an attempt to notify the partner; null if no hour has an attempt. */
 function lastOf(values: readonly (number | null)[]): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }

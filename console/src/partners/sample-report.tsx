@@ -9,11 +9,11 @@ type Report = Schemas['SampleReport'];
 type StepName = Report['steps'][number]['step'];
 
 const STEPS: Record<StepName, string> = {
-  NAME: 'The host name is looked up',
-  ADDRESS: 'A connection is made',
-  TLS: 'The certificate is checked',
-  SIGN_IN: 'The service signs in',
-  ANSWER: 'The partner answers',
+  NAME: 'Host name lookup',
+  ADDRESS: 'Connection',
+  TLS: 'Certificate check',
+  SIGN_IN: 'Sign-in of the service',
+  ANSWER: 'Answer of the partner',
 };
 const TONES: Record<Report['steps'][number]['outcome'], Tone> = { OK: 'good', FAILED: 'bad', NOT_REACHED: 'quiet' };
 
@@ -62,7 +62,7 @@ export function SampleReport({ report }: { report: Report }) {
       )}
       {report.excerpt && (
         <>
-          <h3>Answer of the partner</h3>
+          <h3>Partner’s answer</h3>
           <pre tabIndex={0} aria-label="Answer to the sample">
             {report.excerpt}
           </pre>

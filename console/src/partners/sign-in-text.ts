@@ -18,6 +18,6 @@ function wayText(type: Schemas['SubscriptionModel']['auth']['type'], rest: objec
     case 'oauth2_client_credentials':
       return `OAuth 2.0 client ${client} at ${tokenUrl}`;
     default:
-      return 'None; requests are signed';
+      return 'None (requests are signed)';
   }
 }

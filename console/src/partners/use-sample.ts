@@ -9,7 +9,7 @@ interface Sample {
   /** The report about the last sample notification; null before the first. */
   report: Report | null;
   error: unknown;
-  /** The kind of request that is running, a sample or a verification; null if none is. */
+  /** The kind of request that is running, a sample or a verification; null if no request is running. */
   busy: Body | null;
   send: (body: Body) => Promise<void>;
 }

@@ -10,7 +10,10 @@ interface Props {
   /** Whether the first of the buttons is shown as the page's main action. */
   primary?: boolean;
   small?: boolean;
-  /** The object of the action, which distinguishes the buttons on a page with several groups of them. */
+  /**
+   * The object of the action, for screen readers. It distinguishes the buttons on a page with several groups of
+   * buttons.
+   */
   of?: string;
 }
 

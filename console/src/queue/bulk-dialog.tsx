@@ -24,25 +24,25 @@ const WORDS: Record<BulkKind, { title: string; action: string; text: string }> =
   resend: {
     title: 'Resend these notifications?',
     action: 'Resend',
-    text: 'The notifications are sent oldest first. Each partner first receives one notification, and the other notifications follow after that delivery. You can pause or abort the job.',
+    text: 'The job will send the notifications, oldest first. Each partner will first receive one notification. The other notifications will follow after the partner has accepted the first one. You can pause or abort the job.',
   },
   resolve: {
     title: 'Resolve these notifications?',
     action: 'Resolve',
-    text: 'Resolve notifications when their events were handled in another way. The notifications leave the error queue and are kept, but never sent again.',
+    text: 'Resolve notifications if their events were handled in another way. The notifications will leave the error queue. They will be kept, but never sent again.',
   },
   replay: {
     title: 'Replay delivered notifications?',
     action: 'Replay',
-    text: 'The partner receives the same notifications again, with the same ids, in order for each booking.',
+    text: 'The partner will receive the same notifications again, with the same ids, and in order for each booking.',
   },
 };
 
 interface Props {
   kind: BulkKind;
   /**
-   * The filter that selects the notifications. For a replay, it must contain `subscription_id`, and may also contain
-   * time, booking and event.
+   * The filter that selects the notifications. For a replay, it must contain `subscription_id`, and may also contain a
+   * period, a booking and an event.
    */
   filter: QueueFilter;
   onClose: () => void;
@@ -120,7 +120,7 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
                     </ol>
                     <TextField
                       label="Reason"
-                      hint="The reason is kept with the job, with its notifications and in the audit log."
+                      hint="The reason is recorded with the job, with its notifications and in the audit log."
                       value={reason}
                       onChange={setReason}
                       rows={2}
@@ -160,7 +160,7 @@ function Chosen({ filter }: { filter: QueueFilter }) {
   return (
     <p className="hint">
       {texts.length === 0
-        ? 'No filter is set: the job covers the whole error queue.'
+        ? 'No filter is set: the job will cover the whole error queue.'
         : texts.map(([name, value]) => `${name}: ${value}`).join(' · ')}
     </p>
   );

@@ -7,6 +7,7 @@ import { AccountNameInline } from '../components/account-name';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { useScopes } from '../api/session';
+import { counted } from '../components/counted';
 import type { Option } from '../components/fields';
 import { Filters, type Filter } from '../components/filters';
 import { Shown, useInParts } from '../components/states';
@@ -157,7 +158,7 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      // A space reserves the line for the number, so that the page does not move when the number arrives.
+      // Until the number arrives, a space keeps its line free, so that the page does not move.
       lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>
@@ -196,5 +197,6 @@ export function CausesPage() {
 
 function leadOf(total: number, causes: number): string {
   if (total === 0) return 'No notification is in the error queue.';
-  return `${total.toLocaleString('en')} notifications are in the error queue, for ${causes} ${causes === 1 ? 'cause' : 'causes'}.`;
+  const notifications = counted(total, 'notification is', 'notifications are');
+  return `${notifications} in the error queue, for ${counted(causes, 'cause', 'causes')}.`;
 }

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { api, newIdempotencyKey } from '../api/client';
 import { Chosen, type ChosenAction } from '../components/chosen';
 
-const REFUSAL = 'they had left the error queue or the service refused the request';
+const REFUSAL = 'they had already left the error queue or the service refused the request';
 
 const ACTIONS: readonly ChosenAction[] = [
   {
@@ -10,7 +10,7 @@ const ACTIONS: readonly ChosenAction[] = [
     past: 'resent',
     primary: true,
     reason: 'optional',
-    text: 'Each notification is sent now, even if its partner is down.',
+    text: 'This sends each notification immediately, even if its partner is down.',
     refusal: REFUSAL,
     perform: (id, reason) =>
       api.POST('/admin/error-queue/{notification_id}/resend', {
@@ -22,7 +22,7 @@ const ACTIONS: readonly ChosenAction[] = [
     verb: 'Resolve',
     past: 'resolved',
     reason: 'required',
-    text: 'Resolve notifications when their events were handled in another way. The notifications are kept, but never sent again.',
+    text: 'Resolve notifications if their events were handled in another way. The notifications will be kept, but never sent again.',
     refusal: REFUSAL,
     perform: (id, reason) =>
       api.POST('/admin/error-queue/{notification_id}/resolve', { params: paramsOf(id), body: { reason } }),

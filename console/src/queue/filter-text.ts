@@ -11,8 +11,9 @@ export function filterOf({ http_status: status, ...search }: Search): QueueFilte
 }
 
 /**
- * Returns the address of the page that lists the notifications with one cause of failure. In the filter, `none` selects
- * notifications without a value, so that no other notifications are shown or resent.
+ * Returns the query parameters of the page that lists the notifications with one cause of failure. If the cause has no
+ * failure or no reason, `none` selects only notifications that have no failure or no reason either, so that no other
+ * notifications are shown or resent.
  */
 export function searchOf(cause: Schemas['CauseModel']) {
   return {

@@ -39,7 +39,7 @@ const OF_REASON: Record<string, Hint> = {
 export function hintFor({ failure, reason, http_status: status, retry }: Cause): Hint {
   if (failure == null)
     return {
-      text: 'The partner was down. These notifications are sent automatically when the partner is up again.',
+      text: 'The partner was down. These notifications will be sent automatically when the partner is up again.',
       place: 'partner',
     };
   if (failure === 'server_error' && retry === 'AUTO')

@@ -4,6 +4,7 @@ import { api, dataOf, newIdempotencyKey } from '../api/client';
 import { useScopes } from '../api/session';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
+import { counted } from '../components/counted';
 import { toast } from '../components/toast';
 import { isOver, kindText, type Job } from './job-text';
 
@@ -67,11 +68,11 @@ export function JobActions({ job, small = false }: { job: Job; small?: boolean }
         onPress={() =>
           void confirm({
             title: 'Abort this job?',
-            text: `${job.waiting.toLocaleString('en')} notifications have not been processed and stay in the error queue. Delivery attempts that have already begun will finish.`,
+            text: `${counted(job.waiting, 'notification has', 'notifications have')} not been processed and will stay in the error queue. Delivery attempts that have already begun will finish.`,
             action: 'Abort',
             danger: true,
             perform: () => steer('abort'),
-          }).then((done) => done && toast('The job is aborted.'))
+          }).then((done) => done && toast('The job was aborted.'))
         }
       >
         Abort …

@@ -22,7 +22,7 @@ export function JobProgress({ job }: { job: Job }) {
         <span className="quiet" style={share(skipped)} />
       </div>
       <p className="progress-legend hint">
-        <span>{matched == null ? 'being counted' : `${matched.toLocaleString('en')} in all`}</span>
+        <span>{matched == null ? 'being counted' : `${matched.toLocaleString('en')} in total`}</span>
         {job.kind === 'RESOLVE' ? (
           <span>{resolved.toLocaleString('en')} resolved</span>
         ) : (

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client';
+import { counted } from '../components/counted';
 import type { Option } from '../components/fields';
 import { failureText } from '../notification/words';
 import { partnerName } from '../partners/partner-name';
@@ -59,17 +60,20 @@ export function jobNote(job: Job): string {
       return pauseNote(job);
     case 'ABORTED':
       return kind === 'REPLAY'
-        ? `${waiting.toLocaleString('en')} notifications were not sent again.`
-        : `${waiting.toLocaleString('en')} notifications were not processed and stay in the error queue.`;
+        ? `${counted(waiting, 'notification was', 'notifications were')} not sent again.`
+        : waiting === 1
+          ? '1 notification was not processed and stays in the error queue.'
+          : `${waiting.toLocaleString('en')} notifications were not processed and stay in the error queue.`;
     case 'RUNNING':
       if (kind === 'RESOLVE' || kind === 'ERASE') return 'Running.';
       return delivered === 0 && failed === 0
         ? 'Sending one notification to each partner first.'
         : 'Sending the notifications.';
     case 'DONE':
-      return skipped > 0
-        ? `Done. ${skipped.toLocaleString('en')} notifications were skipped, because they were already delivered or resolved.`
-        : 'Done.';
+      if (skipped === 0) return 'Done.';
+      return skipped === 1
+        ? 'Done. 1 notification was skipped, because it was already delivered or resolved.'
+        : `Done. ${skipped.toLocaleString('en')} notifications were skipped, because they were already delivered or resolved.`;
   }
 }
 

@@ -84,7 +84,7 @@ export function JobsPage() {
   const search = useSearch({ from: '/jobs' });
   useLive(['jobs'], [['jobs']]);
   return (
-    <Page title="Jobs" lead="Resends, replays, resolves and erasures of all operators, newest first.">
+    <Page title="Jobs" lead="Resends, replays, resolutions and erasures by all operators, newest first.">
       <Filters of={FILTERS} />
       <List
         name="jobs"

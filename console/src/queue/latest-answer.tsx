@@ -39,11 +39,11 @@ function AnswerDialog({ filter, onClose }: { filter: Search; onClose: () => void
     gcTime: 0,
   });
   return (
-    <Dialog title="Latest answer of the partner" onClose={onClose}>
+    <Dialog title="Partner’s latest answer" onClose={onClose}>
       <Shown query={found}>
         {(notification) =>
           notification === null ? (
-            <Empty>The error queue no longer has a notification with this cause.</Empty>
+            <Empty>No notification in the error queue has this cause any more.</Empty>
           ) : (
             <Answer of={notification} />
           )
@@ -67,11 +67,11 @@ function Answer({ of: { id, booking_code: booking, attempts } }: { of: Schemas['
         {attempt.reason && <span>{reasonText(attempt.reason)}</span>}
       </p>
       {attempt.excerpt ? (
-        <pre tabIndex={0} aria-label="Answer of the partner">
+        <pre tabIndex={0} aria-label="Partner’s answer">
           {attempt.excerpt}
         </pre>
       ) : (
-        <p className="hint">The answer of the partner was empty.</p>
+        <p className="hint">The partner’s answer was empty.</p>
       )}
       <p>
         <Link to="/notifications/$id" params={{ id }}>

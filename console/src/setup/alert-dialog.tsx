@@ -39,7 +39,7 @@ interface FormProps extends Props {
   setName: (name: string) => void;
 }
 
-/** The fields that the console edits as lines of text. */
+/** The members of an alert that the form edits as text, with one entry on each line. */
 interface Texts {
   account_codes?: string | null;
   headers?: string | null;
@@ -86,9 +86,9 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
         fault={missing && name.trim() === '' ? 'Required.' : undefined}
         autoFocus={alert === null}
       />
-      <Select label="Sent by" value={kind} options={KINDS} onChange={(next) => setKind(next as Kind)} />
+      <Select label="Send by" value={kind} options={KINDS} onChange={(next) => setKind(next as Kind)} />
       {kind === 'EMAIL' ? (
-        <FormField form={form} name="to" label="Recipients" hint="Mail addresses." />
+        <FormField form={form} name="to" label="Recipients" hint="E-mail addresses." />
       ) : (
         <>
           <FormField
@@ -125,7 +125,7 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
       <FormField
         form={form}
         name="quiet_s"
-        label="Quiet seconds"
+        label="Quiet period in seconds"
         hint="The same condition of the same partner or account is reported at most once in this time."
       />
       <FormField form={form} name="disabled" label="Disabled" hint="A disabled alert reports nothing." />

@@ -83,7 +83,7 @@ export function AlertsPage() {
     <Page
       title="Alerts"
       trail={<SetupNav />}
-      lead="An alert informs people by mail, or another system by a webhook, when something needs them. It sends one message when a condition begins, and another when the condition has ended and begins again."
+      lead="An alert informs people by mail, or another system by a webhook, when something needs attention. It sends one message when a condition begins, and another if the condition ends and begins again."
       actions={
         <Button kind="primary" onPress={() => setEdited('new')}>
           New alert …
@@ -133,7 +133,7 @@ async function sendTest({ name }: Alert): Promise<void> {
 async function remove({ name }: Alert): Promise<void> {
   const done = await confirm({
     title: `Delete ${name}?`,
-    text: <p>Nobody is informed by this alert any more. Its waiting messages are deleted.</p>,
+    text: <p>This alert will no longer inform anyone. Its waiting messages will be deleted.</p>,
     action: 'Delete',
     danger: true,
     perform: () => api.DELETE('/admin/alerts/{name}', { params: { path: { name } } }),

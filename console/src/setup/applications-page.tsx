@@ -126,7 +126,7 @@ async function rotate({ name, consumer_key }: Application, show: (made: Credenti
     title: `New secret of ${name}?`,
     name,
     text: (
-      <p>The current secret stops working immediately. Requests of the program fail until it uses the new secret.</p>
+      <p>The current secret will stop working immediately. Requests will fail until the program uses the new secret.</p>
     ),
     action: 'Create new secret',
     danger: true,
@@ -208,7 +208,7 @@ function EditApplication({
           label="Disabled"
           hint={
             consumer_key === CONSOLE_KEY
-              ? 'The console signs operators in through this application. It must stay enabled and keep the scope admin.'
+              ? 'Operators sign in to the console through this application. The application must stay enabled and keep the scope admin.'
               : 'Disabling revokes all tokens of the application permanently.'
           }
         />

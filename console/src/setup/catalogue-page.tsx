@@ -113,7 +113,7 @@ export function CataloguePage() {
 async function remove(kind: Kind, account: string, code: string): Promise<boolean> {
   const done = await confirm({
     title: `Delete ${code}?`,
-    text: <p>New records can no longer use this entry. An entry cannot be deleted while records use it.</p>,
+    text: <p>New records will not be able to use this entry. An entry cannot be deleted while records use it.</p>,
     action: 'Delete',
     danger: true,
     perform: () => kind.remove(account, code),

@@ -59,7 +59,7 @@ export const KINDS: Record<string, Kind> = {
       change_cutoff_hours: 'Latest change of a booking, in hours before the exam',
       launch_minutes_before: 'Earliest launch, in minutes before the exam',
       'retake/wait_days': 'Retake: wait in days after an attempt',
-      'retake/max_attempts': 'Retake: highest number of attempts',
+      'retake/max_attempts': 'Retake: maximum number of attempts',
       'retake/period_days': 'Retake: period in days in which attempts are counted',
     },
     initial: {

@@ -20,8 +20,8 @@ type User = Schemas['UserModel'];
 const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => !['admin', 'support', 'partner'].includes(scope));
 
 /**
- * Shows a form that creates a user and an application for a client, and then a command that tests both. The address
- * contains the user and the application, so that the step is kept when the page is loaded again.
+ * Shows forms that create a user and an application for a client, and then a command that tests both. The page's
+ * address contains the user and the application, so that the same step is shown when the page is loaded again.
  */
 export function ConnectClientPage() {
   const { user, application } = useSearch({ from: '/setup/connect-client' });
@@ -135,7 +135,7 @@ function Connected({
 }: ConnectedProps) {
   const base = ROOT.href.replace(/\/$/, '');
   const path = accounts.length === 0 ? '/openapi.json' : `/accounts/${accounts[0]}/eligibilities?limit=1`;
-  // The user types the password where the command runs, so that no shell history contains it.
+  // The command asks for the password when it runs, so that the password is not in the history of the shell.
   const line = [
     `read -rsp 'Password of ${username}: ' PASSWORD`,
     `TOKEN=$(curl -sS -u '${key}:${secret ?? 'CONSUMER_SECRET'}' '${base}/token' \\`,

@@ -31,16 +31,16 @@ function consequencesOf(before: Rights, change: Change): string[] {
   ];
   return [
     disables(before, change)
-      ? 'All tokens and sessions of this user or application end now. Enabling it again does not restore them.'
+      ? 'This revokes all tokens and sessions of this user or application. Enabling the user or application again will not restore them.'
       : null,
-    removed.length > 0 ? `Tokens and sessions that include ${removed.join(', ')} end now.` : null,
-    password ? 'The user is signed out everywhere, and all tokens of the user end.' : null,
+    removed.length > 0 ? `This revokes tokens and sessions that include ${removed.join(', ')}.` : null,
+    password ? 'This signs the user out everywhere, and revokes all tokens of the user.' : null,
   ].filter((text) => text !== null);
 }
 
 /**
- * Performs a change of rights; asks first if the change ends tokens or sessions. Returns whether the change was
- * performed.
+ * Performs a change of rights. If the change ends tokens or sessions, asks for confirmation first. Returns whether the
+ * change was performed.
  */
 export async function changeRights(
   name: string,

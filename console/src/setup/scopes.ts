@@ -8,7 +8,7 @@ export const SCOPE_OPTIONS: readonly Option[] = [
   ['launch', 'launch: start tests'],
   ['results', 'results: deliver results'],
   ['bookings', 'bookings: book, move and cancel exams'],
-  ['support', 'support: do the daily work for some accounts'],
-  ['partner', 'partner: read and repeat the notifications of one’s own subscriptions'],
-  ['admin', 'admin: do everything, for all accounts'],
+  ['support', 'support: perform daily support work for certain accounts'],
+  ['partner', 'partner: read and resend the notifications of the assigned subscriptions'],
+  ['admin', 'admin: full access to all accounts'],
 ];

@@ -83,7 +83,7 @@ export function UsersPage() {
     <Page
       title="Users"
       trail={<SetupNav />}
-      lead="A user can do only the actions that both the user’s scopes and the application’s scopes allow."
+      lead="A user can perform only the actions that both the user’s scopes and the application’s scopes allow."
       actions={
         <Button kind="primary" onPress={() => setEdited('new')}>
           New user …
@@ -108,7 +108,7 @@ export function UsersPage() {
 async function unlock(username: string): Promise<void> {
   try {
     await api.POST('/admin/users/{username}/unlock', { params: { path: { username } } });
-    toast(`${username} is unlocked.`);
+    toast(`${username} was unlocked.`);
   } catch (error) {
     toast((error as Error).message, 'bad');
   }

@@ -45,7 +45,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
   }
 
   return (
-    <Dialog title="Find or go to" onClose={onClose}>
+    <Dialog title="Search or go to a page" onClose={onClose}>
       <input
         className="palette-input"
         role="combobox"

@@ -5,7 +5,7 @@ import { SignInForm } from './sign-in';
 export function ExpiredSession(props: { ways: SignInWays; username: string }) {
   return (
     <Dialog title="Your session has ended">
-      <p>Your entries are still here. Sign in to continue.</p>
+      <p>Your input is still here. Sign in to continue.</p>
       <SignInForm {...props} />
     </Dialog>
   );

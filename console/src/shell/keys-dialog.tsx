@@ -12,10 +12,10 @@ const KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ['Escape', 'Close a dialog or a list'],
 ];
 
-/** Lists the keys of the console. */
+/** Lists the keyboard shortcuts of the console. */
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl className="keys">
         {KEYS.map(([keys, effect]) => (
           <div key={keys}>

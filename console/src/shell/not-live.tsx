@@ -1,13 +1,13 @@
 import { useBrokenSince } from '../api/live';
 import { Time } from '../components/time';
 
-/** Shows on every page with live updates that they have stopped, and since when. */
+/** Shows, on every page with live updates, that the updates have stopped, and since when. */
 export function NotLive() {
   const since = useBrokenSince();
   if (since === null) return null;
   return (
     <p className="note warn not-live" role="status">
-      No live updates since <Time at={new Date(since).toISOString()} short />. The service does not answer; the console
+      No live updates since <Time at={new Date(since).toISOString()} short />. The service is not answering; the console
       keeps trying to connect.
     </p>
   );

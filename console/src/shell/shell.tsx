@@ -30,7 +30,7 @@ function SignedInShell({ session }: { session: Session }) {
   const ofPartner = isPartner(session);
   useRestLoaded();
   useKeys({
-    // The palette finds candidates and partners, which are for operators.
+    // Only operators have the command palette, because it finds candidates and partners.
     'mod+k': () => (ofPartner ? false : openPalette()),
     '?': (event) => {
       if (isTyping(event)) return false;
@@ -58,7 +58,7 @@ function SignedInShell({ session }: { session: Session }) {
           </Link>
           {!ofPartner && (
             <Button onPress={openPalette} aria-keyshortcuts="Control+K /">
-              Find or go to …
+              Search or go to …
             </Button>
           )}
           <span className="menu-button">
@@ -106,7 +106,7 @@ function SignedInShell({ session }: { session: Session }) {
  */
 const REST_AFTER_MS = 2000;
 
-/** Loads the code of the other pages in the background, once the first page is shown and the browser is idle. */
+/** Loads the code of the other pages in the background, as soon as the first page is shown and the browser is idle. */
 function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {

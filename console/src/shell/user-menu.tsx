@@ -59,7 +59,7 @@ async function leave(how: () => Promise<void>): Promise<void> {
 function askEverywhere(): Promise<boolean> {
   return confirm({
     title: 'Sign out everywhere?',
-    text: 'This ends all your console sessions, in this browser and in all others.',
+    text: 'This ends all your console sessions, in this browser and in all other browsers.',
     action: 'Sign out everywhere',
     perform: () => signOut(true),
   });

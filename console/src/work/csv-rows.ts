@@ -2,7 +2,7 @@ import { readCell } from '../../../src/imports/csv-cell';
 
 /** A row of a CSV file, or a line of another text file, exactly as in the file. */
 export interface TextRow {
-  /** The number of its first line in the file, counted from 1. */
+  /** The number of the line at which the row begins in the file, counted from 1. */
   line: number;
   text: string;
 }
@@ -25,7 +25,7 @@ export function rowsOf(file: string, quoted: boolean): TextRow[] {
 
 /** Returns the cells of a row of a CSV file that the service wrote. */
 export function cellsOf(row: string): string[] {
-  // With an additional comma, every cell ends with a comma.
+  // A comma is added to the row, so that the pattern finds a comma after every cell, also after the last one.
   const cells = `${row},`.matchAll(/("(?:[^"]|"")*"|[^,]*),/g);
   return [...cells].map(([, cell]) => readCell(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell));
 }

@@ -22,7 +22,7 @@ const decline = (svc_id: string, reason: string) =>
 const release = (svc_id: string) => api.POST('/admin/eligibilities/{svc_id}/release', { params: { path: { svc_id } } });
 
 const DECLINED =
-  'The record stays PENDING, and its message states the reason. The accommodations can still be approved on the page of the candidate.';
+  'The record will stay PENDING, and its status message will state the reason. You can still approve the accommodations later on the page of the candidate.';
 
 /** Shows the buttons that approve or decline the accommodations of a record. */
 export function Decide({ record }: { record: CandidateRecord }) {
@@ -48,14 +48,14 @@ export function Decide({ record }: { record: CandidateRecord }) {
           <p>
             {asked}{' '}
             {held === null
-              ? 'The record becomes ELIGIBLE and can be booked in its scheduling window.'
-              : 'The accommodations are approved. The record stays on hold.'}
+              ? 'The record will become ELIGIBLE, and can then be booked in its scheduling window.'
+              : 'This approves the accommodations. The record will stay on hold.'}
           </p>
         ),
         action: 'Approve',
         perform: () => approve(id),
       },
-      'The accommodations are approved.',
+      'The accommodations were approved.',
     );
   const askToDecline = () =>
     ask(
@@ -72,7 +72,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
         reason: 'required',
         perform: (reason) => decline(id, reason),
       },
-      'The accommodations are declined.',
+      'The accommodations were declined.',
     );
   return (
     <span className="actions">
@@ -98,15 +98,15 @@ export function Release({ record }: { record: CandidateRecord }) {
         <p>
           Reason for the hold: {reason}.{' '}
           {record.approval_pending
-            ? 'The hold is released. The record still waits for approval.'
-            : 'The record becomes ELIGIBLE and can be booked in its scheduling window.'}
+            ? 'This releases the hold. The record will still wait for approval.'
+            : 'The record will become ELIGIBLE, and can then be booked in its scheduling window.'}
         </p>
       ),
       action: 'Release',
       perform: () => release(svc_id),
     });
     if (!done) return;
-    toast('The hold is released.');
+    toast('The hold was released.');
     decided();
   }
   return (
@@ -116,13 +116,13 @@ export function Release({ record }: { record: CandidateRecord }) {
   );
 }
 
-const REFUSAL = 'another operator had decided, or the service refused the request';
+const REFUSAL = 'another operator had already decided, or the service refused the request';
 export const APPROVAL_ACTIONS: readonly ChosenAction[] = [
   {
     verb: 'Approve',
     past: 'approved',
     primary: true,
-    text: 'The accommodations of each record are approved. Records that are not on hold become ELIGIBLE.',
+    text: 'This approves the accommodations of each record. Records that are not on hold will become ELIGIBLE.',
     refusal: REFUSAL,
     perform: approve,
   },
@@ -141,7 +141,7 @@ export const HOLD_ACTIONS: readonly ChosenAction[] = [
     verb: 'Release',
     past: 'released',
     primary: true,
-    text: 'The hold of each record is released. Records whose accommodations are approved become ELIGIBLE.',
+    text: 'This releases the hold of each record. Records that do not wait for approval will become ELIGIBLE.',
     refusal: REFUSAL,
     perform: release,
   },

@@ -58,7 +58,7 @@ export function ImportHelp() {
             <dd>The value of an attribute of the account. Each attribute has a column of its own.</dd>
           </div>
         </dl>
-        <p className="hint">A cell with a list separates its entries by semicolons.</p>
+        <p className="hint">In a cell with a list, separate the entries with semicolons.</p>
       </details>
     </>
   );

@@ -7,6 +7,7 @@ import { api, dataOf, type Schemas } from '../api/client';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { Copyable } from '../components/copy';
+import { counted } from '../components/counted';
 import { download } from '../components/list-csv';
 import { Facts, Page, Section } from '../components/page';
 import { Shown } from '../components/states';
@@ -97,7 +98,7 @@ function Refused({ of }: { of: Import }) {
           rows={found}
           count={
             found.length === MOST_SHOWN
-              ? `The first ${found.length.toLocaleString('en')} errors, the report has all`
+              ? `The first ${found.length.toLocaleString('en')} errors; the report contains all errors`
               : undefined
           }
           empty="No errors."
@@ -108,8 +109,8 @@ function Refused({ of }: { of: Import }) {
 }
 
 /**
- * Saves the refused rows as a file to be corrected and sent again. The service keeps no rows, so the rows come from the
- * file that was sent from this page, or that the operator chooses once more.
+ * Saves the refused rows as a file, which the operator can correct and send again. The service does not keep the rows.
+ * They are read from the file that was sent from this page, or from the file that the operator chooses again.
  */
 function RefusedRows({ of }: { of: Import }) {
   const again = useRef<HTMLInputElement>(null);
@@ -121,7 +122,8 @@ function RefusedRows({ of }: { of: Import }) {
       const [text, lines] = await Promise.all([file.text(), refusedLines(of)]);
       const name = file.name.replace(/(\.\w+)?$/, '-refused$1');
       download(name, refusedPart(text, lines, isCsv(file)), isCsv(file) ? 'text/csv' : 'application/x-ndjson');
-      toast(`${lines.size.toLocaleString('en')} rows are in ${name}. Correct them, and import that file.`);
+      const rows = counted(lines.size, 'refused row', 'refused rows');
+      toast(`${name} contains the ${rows}. Correct ${lines.size === 1 ? 'it' : 'them'}, and then import that file.`);
     } catch (error) {
       toast(`The refused rows could not be saved: ${(error as Error).message}`, 'bad');
     }
@@ -130,7 +132,7 @@ function RefusedRows({ of }: { of: Import }) {
   if (sent) return <Button onPress={() => void save(sent)}>Download the refused rows</Button>;
   return (
     <>
-      <Button onPress={() => again.current?.click()}>Choose the file to get its refused rows …</Button>
+      <Button onPress={() => again.current?.click()}>Choose the imported file to download its refused rows …</Button>
       <input
         ref={again}
         type="file"

@@ -167,7 +167,10 @@ export function ImportsPage() {
   );
 }
 
-/** Uploads an import file, first as a dry run. It lists the rows that would be refused, and changes no data. */
+/**
+ * Shows the form that uploads an import file, by default as a dry run. A dry run lists the rows that would be refused,
+ * and changes no data.
+ */
 function Upload() {
   const queries = useQueryClient();
   const file = useRef<HTMLInputElement>(null);

@@ -47,8 +47,8 @@ export function UnmatchedResultPage() {
     return (
       <Page title="Unmatched result" trail={trail}>
         <Empty>
-          This result is no longer in the list: it was accepted or rejected, or it was deleted 30 days after its
-          receipt.
+          This result is no longer in the list: it was accepted or rejected, or it was deleted 30 days after it was
+          received.
         </Empty>
       </Page>
     );
@@ -69,8 +69,8 @@ function Waiting({ result }: { result: Unmatched }) {
       title: 'Reject this result?',
       text: (
         <p>
-          A rejected result belongs to no exam and leaves the list. The service deletes it 30 days after its receipt. No
-          candidate is notified.
+          This removes the result from the list, and assigns it to no exam. The service will delete the result 30 days
+          after it was received. No candidate will be notified.
         </p>
       ),
       action: 'Reject',
@@ -79,7 +79,7 @@ function Waiting({ result }: { result: Unmatched }) {
       perform: (reason) =>
         api.POST('/admin/unmatched-results/{id}/reject', { params: { path: { id } }, body: { reason } }),
     });
-    if (done) settled('The result is rejected.');
+    if (done) settled('The result was rejected.');
   }
 
   return (
@@ -103,7 +103,7 @@ function Waiting({ result }: { result: Unmatched }) {
         ]}
       />
       {result.faults.length > 0 && (
-        <Section title="Faults">
+        <Section title="Errors">
           <ul>
             {result.faults.map(({ pointer, code }) => (
               <li key={`${pointer} ${code}`}>
@@ -115,8 +115,8 @@ function Waiting({ result }: { result: Unmatched }) {
       )}
       <Section title="Likely candidates">
         <p className="hint">
-          These candidates resemble the candidate in the result, the most likely first. The badges show the matching
-          details. Decide yourself which candidate is right.
+          These candidates resemble the candidate in the result. The most likely candidate is listed first. The badges
+          show the matching details. Decide yourself which candidate is the right one.
         </p>
         <Shown query={likely}>
           {(rows) =>
@@ -278,7 +278,7 @@ async function accept(id: string, record: Record, settled: (text: string) => voi
       <>
         <Exam of={record} />
         <p>
-          The result is stored as if the test driver had delivered it for this exam. The first result of an exam
+          This stores the result as if the test driver had delivered it for this exam. The first result of an exam
           completes its record and notifies the partners.
         </p>
       </>
@@ -291,5 +291,5 @@ async function accept(id: string, record: Record, settled: (text: string) => voi
         body: { svc_eligiblity_id, ...(reason !== '' && { reason }) },
       }),
   });
-  if (done) settled('The result is accepted.');
+  if (done) settled('The result was accepted.');
 }

@@ -128,7 +128,7 @@ export function ApprovalsPage() {
       <Filters of={FILTERS} />
       <List
         name="approvals"
-        caption="Records that wait for approval, newest first"
+        caption="Records waiting for approval, newest first"
         columns={APPROVALS}
         rowKey={({ svc_eligiblity_id: id }) => id}
         queryKey={['waiting', 'APPROVAL', search]}
