@@ -144,7 +144,10 @@ function say({ consumer_key, consumer_secret }: { consumer_key: string; consumer
   process.stdout.write(`consumer_key: ${consumer_key}\nconsumer_secret: ${consumer_secret}\n`);
 }
 
-/** Reads a password: from a terminal without echo, otherwise from standard input. A final line break is removed. */
+/**
+ * Reads a password from a terminal, without echoing it, or otherwise from standard input. A final line break is
+ * removed.
+ */
 async function readPassword(): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) {

@@ -88,8 +88,8 @@ export async function listen(app: NestExpressApplication, { http }: Config): Pro
 }
 
 /**
- * The Content Security Policy of all pages except /docs: only the service's own files are loaded, no markup is made
- * from text, and no form is submitted by the browser.
+ * The Content Security Policy of all pages except /docs: only the service's own files are loaded, scripts cannot turn
+ * text into markup, and the browser submits no forms.
  */
 const POLICY = {
   'default-src': ["'none'"],

@@ -22,7 +22,7 @@ const faultsOf = (env: NodeJS.ProcessEnv) => {
 };
 
 describe('a secret in a file', () => {
-  it('reads a secret from its file without the line break at its end', () => {
+  it('the service reads a secret from its file without the line break at the end', () => {
     const config = new Config({
       DATABASE_URL_FILE: file('url', 'postgres://service@db.example/eligibility\n'),
       SECRETS_KEY_FILE: file('key', `${key.toString('base64')}\r\n`),
@@ -31,7 +31,7 @@ describe('a secret in a file', () => {
     expect(config.secrets.keys).toEqual([key]);
   });
 
-  it('refuses to start with one error line for each secret that is set twice, missing or empty', () => {
+  it('the configuration reports one error for each secret that is set twice, or whose file is empty or missing', () => {
     const faults = faultsOf({
       DATABASE_URL: 'postgres://service@db.example/eligibility',
       DATABASE_URL_FILE: file('url', 'postgres://other@db.example/eligibility'),
@@ -46,7 +46,7 @@ describe('a secret in a file', () => {
   });
 });
 
-it('reports the invalid settings of all modules together', () => {
+it('the configuration reports the invalid settings of all modules together', () => {
   const faults = faultsOf({
     PORT: 'x',
     ROLES: 'api,web',

@@ -57,8 +57,8 @@ async function main(): Promise<number> {
     );
     stop.abort();
   };
-  // Ctrl-C aborts the import. The terminal also sends the signal to npm, which may have exited before
-  // (scripts/start.mjs).
+  // Ctrl-C aborts the import. The terminal also sends SIGINT to npm. If npm exits first, scripts/start.mjs sends
+  // SIGTERM to this process.
   process.on('SIGINT', end).on('SIGTERM', end);
   let report: string | null = null;
   const sent = client.import(credentials.account_code, Readable.toWeb(Readable.from(watched())), {
@@ -86,7 +86,7 @@ async function main(): Promise<number> {
   return state === 'DONE' && refused === 0 ? 0 : 1;
 }
 
-/** The exit code that shells report for a program that Ctrl-C has ended. */
+/** The exit code that shells report for a program that was ended by Ctrl-C. */
 const INTERRUPTED = 130;
 
 const TYPES = new Map<string, 'text/csv' | 'application/x-ndjson'>([

@@ -10,7 +10,7 @@ const USAGE = 'usage: npm run migrate [-- --grant-to ROLE]\n';
 /**
  * Migrates the database of `DATABASE_URL`, and grants the service's role its rights: `npm run migrate -- --grant-to
  * ROLE`. Only this command connects as the owner of the tables, so that the service's own processes never need the
- * owner's password. It needs no other setting.
+ * owner's password. The command needs no other setting.
  */
 async function main(): Promise<void> {
   const role = roleAsked();
@@ -31,7 +31,7 @@ function roleAsked(): string | undefined {
     const { values } = parseArgs({ options: { 'grant-to': { type: 'string' } } });
     if (values['grant-to'] !== '') return values['grant-to'];
   } catch {
-    // The message of parseArgs uses terms of its own API, so the usage text is shown instead.
+    // The error message of parseArgs uses terms of its own API, so the usage text is shown instead.
   }
   process.stderr.write(USAGE);
   process.exit(2);

@@ -17,9 +17,10 @@ const FILLED = {
 };
 
 /**
- * Checks, before anything is changed, that a sandbox uses only a database of a sandbox, and that a service outside the
- * sandbox does not use such a database. The schema of the clock identifies a sandbox (sandbox/clock-schema.ts) and is
- * part of a dump. The reason: a sandbox moves its clock permanently, and its file contains the secrets of its accounts.
+ * Checks, before anything is changed, that a sandbox uses only the database of a sandbox, and that no other service
+ * uses such a database. A mismatch would do harm, because a sandbox moves its clock permanently, and keeps the secrets
+ * of its accounts in a file. The database of a sandbox has the schema of the clock (sandbox/clock-schema.ts), which is
+ * also part of a dump.
  *
  * @throws ConfigError with one line: the mismatch and its remedy
  */

@@ -46,7 +46,9 @@ interface SandboxFile {
   attribute_keys: { attribute_key: string }[];
   vouchers: { voucher_code: string; valid_from: string | null; valid_until: string | null }[];
   partner?: PartnerOfItsOwn;
-  /** The values with which the examples of the OpenAPI document work; absent until the objects exist. */
+  /**
+   * The values with which the examples of the OpenAPI document work; absent until the objects of the examples exist.
+   */
   examples?: OperationValues;
 }
 
@@ -104,8 +106,8 @@ const VOUCHERS: ({ voucher_code: string } & VoucherDefinition)[] = [
 ];
 
 /**
- * Creates example data for development on a database without accounts. Later starts only update the addresses in the
- * sandbox's files. Returns null on a database with other data.
+ * Creates example data for development if the database has no accounts. If the sandbox has created its data already,
+ * only updates the addresses in its files. Returns null if the database contains other data.
  */
 export async function ensureSandbox(app: INestApplicationContext, config: Config): Promise<Sandbox | null> {
   const file = join(config.process.dataDir, 'sandbox.json');

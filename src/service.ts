@@ -37,9 +37,9 @@ interface OpenDatabase {
  *
  * 1. A database that fits `SANDBOX`: `DATABASE_URL`, else the embedded PostgreSQL.
  * 2. Its schema.
- * 3. The application.
- * 4. The sandbox.
- * 5. The listeners.
+ * 3. The application, which then listens for requests.
+ * 4. The data of the sandbox, if the service is a sandbox.
+ * 5. The listener for metrics.
  * 6. `server.json`. Like the readiness check, this file shows that the service has started.
  *
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted

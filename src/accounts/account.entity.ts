@@ -21,7 +21,7 @@ export class Account {
   @Column('int', { nullable: true })
   candidate_retention_days: number | null;
 
-  /** The numbers of days before the end of a record's window at which the change EXPIRING occurs. */
+  /** The days on which the change EXPIRING is announced, as numbers of days before the end of a record's window. */
   @Column('int', { array: true, default: '{}' })
   expiring_days: number[];
 

@@ -50,13 +50,13 @@ export interface RetakePolicy {
 
 export interface TestDefinition {
   name: string;
-  /** The id of the exam in the external system, which is not this service. Notifications contain it as `exam_code`. */
+  /** The id of the exam in a system outside this service. Notifications contain it as `exam_code`. */
   exam_code: string | null;
   launch_url: string | null;
   duration_minutes: number | null;
-  /** The number of hours before the start of a booking until which clients may move or cancel it. */
+  /** The deadline for clients to move or cancel a booking, in hours before its start. */
   change_cutoff_hours: number | null;
-  /** The number of minutes before the start of a booked exam from which the exam can be launched. */
+  /** The earliest launch of a booked exam, in minutes before its start. */
   launch_minutes_before: number | null;
   /** The retake policy of the test; null if it does not limit attempts. */
   retake: RetakePolicy | null;

@@ -34,7 +34,8 @@ const PUT_TEST = prepared(
        duration_minutes = excluded.duration_minutes, change_cutoff_hours = excluded.change_cutoff_hours,
        launch_minutes_before = excluded.launch_minutes_before, retake = excluded.retake`,
 );
-// Locks a test. The lock waits for transactions that write an eligibility for the test, which take FOR KEY SHARE.
+// Locks a test. Transactions that are writing an eligibility for the test hold FOR KEY SHARE locks on it, so this lock
+// waits for them.
 const LOCK_TEST = prepared('test-lock', `SELECT 1 FROM tests WHERE account_code = $1 AND test_code = $2 FOR UPDATE`);
 const REMOVE_PORTIONS = prepared(
   'test-remove-portions',
@@ -163,8 +164,8 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
           test_code: testCode,
         });
         if (affected === 0) throw notFound.error();
-        // Vouchers are checked only after the deletion of the test. The deletion waits for transactions that write
-        // vouchers for the test (FindUnknownTests).
+        // Vouchers are checked only after the test was deleted, because the deletion waits for transactions that are
+        // writing vouchers for the test. Such transactions lock the test (FindUnknownTests).
         if (await this.queryBus.execute(new IsTestNamedByVoucher(accountCode, testCode))) throw inUse();
         this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
       }),
@@ -231,7 +232,7 @@ function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'The entry is in use and cannot be deleted.', cause });
 }
 
-/** Runs a change of the catalogue, and maps violated database constraints to domain errors. */
+/** Runs a function that changes the catalogue, and maps errors of violated database constraints to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -15,7 +15,7 @@ export class FindUnknownTests extends Query<string[]> {
 }
 
 /*
- * The accounts module asks the following queries before it removes a catalogue entry, in the same transaction. The
+ * Before the accounts module removes a catalogue entry, it sends the following queries, in the same transaction. The
  * modules that refer to catalogue entries answer the queries. The accounts module therefore depends on none of those
  * modules.
  */
@@ -89,11 +89,13 @@ export interface RetentionRule {
 /** Asks for the retention rules of all accounts that have such rules. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}
 
-/** The numbers of days before the end of a record's window at which the change EXPIRING occurs in an account. */
+/**
+ * The days on which an account announces the change EXPIRING, as numbers of days before the end of a record's window.
+ */
 export interface ExpiringDays {
   account_code: string;
   expiring_days: number[];
 }
 
-/** Asks for the expiring days of all accounts that have set any. */
+/** Asks for the {@link ExpiringDays} of all accounts that have set such days. */
 export class FindExpiringDays extends Query<ExpiringDays[]> {}

@@ -14,10 +14,7 @@ interface KindOfEntry<Kind extends CatalogueKind> {
   readonly codeColumn: keyof CatalogueEntries[Kind] & string;
 }
 
-/**
- * The database table and columns of each simple kind of catalogue entry. The kinds differ in the column of the code,
- * and in the columns after the name.
- */
+/** For each simple kind of catalogue entry, the entity of its database table and the column that contains the code. */
 export const CATALOGUE: { readonly [Kind in CatalogueKind]: KindOfEntry<Kind> } = {
   school: { entity: School, codeColumn: 'school_code' },
   accommodation: { entity: Accommodation, codeColumn: 'accommodation_code' },

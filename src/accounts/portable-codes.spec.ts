@@ -5,12 +5,12 @@ const details = (exam_code: string | null, ...codes: string[]) =>
     ({ pointer, detail }) => `${pointer}: ${detail}`,
   );
 
-test('a code of ASCII letters, digits, hyphens, dots and underscores has no warning', () => {
+test('a code that consists of ASCII letters, digits, hyphens, dots and underscores gets no warning', () => {
   expect(details('AZaz09-._', 'P1')).toEqual([]);
   expect(details(null)).toEqual([]);
 });
 
-test('a code with any other character has one warning, which names the characters that other systems refuse', () => {
+test('a code with blanks, slashes, other punctuation or non-ASCII characters gets one warning that names their kinds', () => {
   expect(details('EX 1', 'A/B', 'Größe', 'a\u00a0b/ü+')).toEqual([
     '/exam_code: Some systems refuse blanks in a code.',
     '/portions/0/portion_code: Some systems refuse slashes in a code.',

@@ -1,6 +1,6 @@
 import type { CodeWarningModel, TestBody } from './accounts.dto.js';
 
-/** The characters that every system accepts in codes: in URLs, file names, tables and identifiers. */
+/** Matches codes that other systems accept in URLs, file names, tables and identifiers. */
 const PORTABLE = /^[A-Za-z0-9._-]*$/;
 
 /** Returns a warning for each code of the test that contains characters which other systems may refuse. */

@@ -22,12 +22,12 @@ export class AlertOccurrence {
   @Column('timestamptz')
   seen_datetime: Date;
 
-  /** The mark of the condition (conditions.ts) when it was last checked and had changed. */
+  /** The latest mark of the condition (conditions.ts) that a check has found. */
   @Column('bigint', { nullable: true })
   seen_mark: number | null;
 
   /**
-   * The mark of the condition when it was last reported; null if it was not reported since it began.
+   * The mark of the condition when it was last reported; null if the condition has not been reported since it began.
    */
   @Column('bigint', { nullable: true })
   told_mark: number | null;

@@ -18,8 +18,8 @@ const MOST_AT_ONCE = 16;
  *
  * 1. A process leases an alert that has messages, with a fencing token. Until the lease ends, no other process sends
  *    its messages.
- * 2. It sends the messages one after another, oldest first. Each outcome is recorded under the token, which also
- *    extends the lease.
+ * 2. The process sends the messages one after another, oldest first. Each outcome is recorded under the token, and the
+ *    record extends the lease.
  * 3. After a failure, the alert waits longer each time. Other alerts do not wait for it.
  * 4. After a crash, the lease expires, and another process sends the message again under the same id.
  *
@@ -80,8 +80,8 @@ export class AlertSender implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   /**
-   * Sends the message. Returns the reason if only some recipients got it: it is not sent again, because the others would
-   * get it again each time.
+   * Sends the message. If only some recipients got the message, returns the reason why the others did not get it. The
+   * message is then not sent again, because the recipients who got it would get it again each time.
    */
   private async send(alert: Alert, { content, id }: AlertMessage): Promise<string | null> {
     try {

@@ -11,16 +11,16 @@ const LEASE_S = SENDING_S + 10;
 const LEASE_END = `${MACHINE_TIME} + interval '${LEASE_S} seconds'`;
 const BATCH = 1000;
 /**
- * The numbers of days for which sent and unsent messages are kept. A message that could not be sent for that long is
- * outdated.
+ * The number of days for which sent messages are kept. Unsent messages are kept for {@link UNSENT_DAYS} days; after
+ * that time, they are outdated.
  */
 const MESSAGE_DAYS = 30;
 const UNSENT_DAYS = 7;
 const OCCURRENCE_DAYS = 8;
 
 /**
- * Leases the alerts that have messages to send. $1: the fencing token; $2: the number of alerts; $3: the names of the
- * alerts on which this process works already.
+ * Leases the alerts that have messages to send. $1: the fencing token; $2: the maximum number of alerts; $3: the names
+ * of the alerts on which this process already works.
  *
  * A retry time that is further in the future than the longest wait is ignored, because it was set while the clock was
  * wrong.

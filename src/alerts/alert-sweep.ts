@@ -19,7 +19,7 @@ import { ConditionSurvey } from './condition-survey.js';
 
 const SWEEP_MS = 5_000;
 const RETENTION_MS = 10 * 60_000;
-/** The maximum share of a process's time that is spent on surveys, which are slow for a long error queue. */
+/** The maximum share of a process's time that is spent on surveys. A survey is slow if the error queue is long. */
 const SHARE = 1 / 20;
 /** The maximum number of rows that one statement processes. */
 const ROWS_AT_ONCE = 1000;

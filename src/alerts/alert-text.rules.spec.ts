@@ -27,7 +27,7 @@ describe('the text of a message', () => {
     expect(expired.lines).toContain('Notifications to this partner fail until the certificate is replaced.');
   });
 
-  it('the text of an alert states the condition, its start, the accounts, and the address of a page of the console', () => {
+  it('the text of an alert states the condition, its start, the accounts, and the address of a console page', () => {
     expect(plainText(contentOf(found, names), BASE)).toBe(
       [
         'The partner Board <b> is down.',
@@ -60,7 +60,7 @@ describe('the text of a message', () => {
     },
   );
 
-  it('the JSON of an alert for a webhook contains the text and members that a program can read', () => {
+  it('the JSON of an alert for a webhook contains the text of the alert, and further members that a program can read', () => {
     expect(JSON.parse(webhookBody(contentOf(found, names), 'on-call', 'id-1', BASE))).toMatchObject({
       id: 'id-1',
       alert: 'on-call',

@@ -11,7 +11,9 @@ export interface AlertContent {
   readonly since: string | null;
   readonly account_codes: readonly string[] | null;
   readonly partner: { readonly subscription_id: string; readonly name: string } | null;
-  /** The path of the console's page for the remedy, which follows the address of the service. */
+  /**
+   * The path of the console page that helps with the remedy. In messages, the address of the service precedes the path.
+   */
   readonly path: string;
 }
 
@@ -21,7 +23,7 @@ interface Words {
   readonly path: string;
   /** A further sentence of the message, after the sentence that states the time. */
   readonly more?: string;
-  /** Whether the time in the message is the time of an event, instead of the beginning of a state. */
+  /** Whether the time in the message is the time of an event. Otherwise, it is the time at which a state began. */
   readonly isEvent?: boolean;
 }
 
@@ -120,7 +122,7 @@ const WORDS: Readonly<Record<ConditionName, (condition: Condition) => Words>> = 
   }),
 };
 
-/** Returns whether a certificate has expired. Its condition begins when it is found. */
+/** Returns whether the certificate has expired. `at` is its expiry, and `since` is the time of the survey. */
 function isExpired({ at, since }: Condition): boolean {
   return at! <= since;
 }
@@ -154,7 +156,7 @@ function accountText(codes: readonly string[] | null, names: ReadonlyMap<string,
   return `${codes.length === 1 ? 'Account' : 'Accounts'}: ${named.join(', ')}`;
 }
 
-/** Returns the address of the console's page for the remedy. */
+/** Returns the address of the console page that helps with the remedy. */
 function addressOf({ path }: AlertContent, baseUrl: string): string {
   return `${baseUrl}${path}`;
 }
@@ -163,7 +165,7 @@ export function plainText(content: AlertContent, baseUrl: string): string {
   return [`${content.title}.`, '', ...content.lines, '', addressOf(content, baseUrl), ''].join('\n');
 }
 
-/** Returns the message as an HTML page without images, styles from elsewhere or scripts. */
+/** Returns the message as an HTML page without images, external styles or scripts. */
 export function htmlText(content: AlertContent, baseUrl: string): string {
   const lines = content.lines.map((line) => `<p style="margin:0 0 8px">${escaped(line)}</p>`);
   const address = escaped(addressOf(content, baseUrl));

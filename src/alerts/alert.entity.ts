@@ -25,7 +25,7 @@ export class Alert {
   @Column('text', { array: true, default: '{}' })
   header_names: string[];
 
-  /** The encrypted JSON list of the values of the headers, in the order of their names. */
+  /** The values of the headers as an encrypted JSON list, in the same order as the header names. */
   @Column('bytea', { nullable: true })
   header_values: Buffer | null;
 
@@ -50,7 +50,7 @@ export class Alert {
   @Column('int', { default: 0 })
   failures: number;
 
-  /** The time before which no message is sent, after a failure. */
+  /** After a failure to send, the time before which no message is sent again. */
   @Column('timestamptz', { nullable: true })
   retry_datetime: Date | null;
 

@@ -53,8 +53,8 @@ type GivenTarget = { [Member in 'kind' | 'to' | 'url' | 'headers']?: unknown };
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
 
 /**
- * Declares that a member belongs to alerts of one kind. The empty list, as responses show it, belongs to both kinds.
- * The rule applies once the kind is valid.
+ * Declares that a member is allowed only for alerts of one kind. An empty list is allowed for both kinds, because
+ * responses contain it. If the kind itself is invalid, the rule does not apply.
  */
 const onlyFor = (member: 'to' | 'url' | 'headers', kind: AlertKind) => ({
   code: 'member_of_other_kind',
@@ -62,7 +62,7 @@ const onlyFor = (member: 'to' | 'url' | 'headers', kind: AlertKind) => ({
   holds: (body: GivenTarget) =>
     body.kind === kind || !KINDS.some((known) => known === body.kind) || isEmpty(body[member]),
 });
-/** Declares that alerts of a kind need a member. */
+/** Declares that a member is required for alerts of one kind. */
 const needed = (member: 'to' | 'url', kind: AlertKind) => ({
   code: 'required',
   detail: 'Must be given.',

@@ -16,12 +16,12 @@ export const mailNotConfigured = defineProblem(
   'mail_not_configured',
   'invalid',
   'The service has no mail server',
-  'The settings SMTP_URL and MAIL_FROM are missing, so that the service cannot send mail. Set them, or use an alert of the kind WEBHOOK.',
+  'The settings SMTP_URL and MAIL_FROM are missing, so the service cannot send mail. Set SMTP_URL and MAIL_FROM, or use an alert of the kind WEBHOOK.',
 );
 export const alertNotDelivered = defineProblem(
   'alert_not_delivered',
   'invalid',
   'The test message could not be delivered',
-  'The mail server or the webhook did not take the message. The members `failure`, `reason` and `http_status` describe the cause.',
+  'The mail server or the webhook did not accept the message. The members `failure`, `reason` and `http_status` describe the cause.',
   ['failure', 'reason', 'http_status'],
 );

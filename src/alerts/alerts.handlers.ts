@@ -58,7 +58,11 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
     return [...(address === null ? [] : [address]), ...unknown];
   }
 
-  /** Refuses the request. The missing mail server is the problem itself if the request has no other fault. */
+  /**
+   * Refuses the request if it has faults, or if its alert needs a mail server and there is none. If the missing mail
+   * server is the only fault, the error is `mail_not_configured`; otherwise the missing server is listed with the other
+   * faults.
+   */
   private refuse(found: readonly Fault[], { kind }: AlertBody): void {
     if (kind !== 'EMAIL' || this.config.hasMail) return new Faults(found).refuse();
     const missing = [fault('mail_not_configured', 'The service has no mail server for this kind of alert.', '/kind')];
@@ -82,8 +86,8 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
       quiet_s: body.quiet_s ?? DEFAULT_QUIET_S,
       disabled,
       active_from: keepsActive ? kept.active_from : now,
-      // The messages of an alert that was changed are tried at once. A process that sends to the old address loses its
-      // lease.
+      // After a change of the alert, its waiting messages are sent at once. A process that still sends to the old
+      // address loses its lease.
       failures: 0,
       retry_datetime: null,
       lease_token: null,
@@ -106,8 +110,8 @@ function headersOf({ headers }: AlertBody): { name: string; value: string }[] {
 }
 
 /**
- * Returns a fault for each header without a value, unless the stored headers are kept. Returns a fault if their stored
- * values would be sent to a host for which they were not given.
+ * Returns a fault for each header without a value, unless the stored headers are kept. If the stored headers are kept,
+ * returns a fault if their values would be sent to a host for which they were not given.
  */
 function headerFaults(body: AlertBody, kept: Alert | null): Fault[] {
   const { kind, url, headers } = body;

@@ -40,7 +40,7 @@ function rounds(steps: readonly [seconds: number, found: readonly Condition[]][]
 }
 
 describe('the conditions that an alert reports', () => {
-  it('an alert reports a condition once while it holds', () => {
+  it('an alert reports a condition only once while the condition lasts', () => {
     expect(
       rounds([
         [0, [down()]],
@@ -78,7 +78,7 @@ describe('the conditions that an alert reports', () => {
     ).toEqual([0]);
   });
 
-  it('an alert reports a condition again when its `mark` shows that it has become worse, and not when the `mark` falls', () => {
+  it('an alert reports a condition again when the `mark` of the condition rises, but not when the `mark` falls', () => {
     expect(
       rounds([
         [0, [down()]],
@@ -97,14 +97,14 @@ describe('the conditions that an alert reports', () => {
     ).toEqual([0, 0]);
   });
 
-  it('an occurrence of an alert does not end when its condition was not checked in this round', () => {
+  it('an alert does not treat a condition as ended if the last round of checks did not check the condition', () => {
     const times = { now: NOW, machine: NOW };
     const first = decide([ALERT], { conditions: [down()], checked: new Set(['PARTNER_DOWN']) }, [], times);
     const unchecked = { conditions: [], checked: new Set<ConditionName>() };
     expect(decide([ALERT], unchecked, first.occurrences, times)).toEqual({ occurrences: [], messages: [] });
   });
 
-  it('an alert reports stalled deliveries only after they have been stalled for 30 seconds of the machine’s time', () => {
+  it('an alert reports stalled delivery only after a stall of 30 seconds, measured with the machine’s clock', () => {
     const stall = down({ condition: 'DELIVERY_STALLED', subject: '', accountCodes: null });
     expect(
       rounds([
@@ -131,7 +131,7 @@ describe('the conditions that an alert reports', () => {
     expect(rounds([[3_601, [recovered(0)]]], alert)).toEqual([]);
   });
 
-  it('an alert reports a failure that began and ended between two rounds once, and not within quiet_s of the last report', () => {
+  it('if a failure began and ended between two checks, an alert reports it once, and not within quiet_s of the last report', () => {
     const over = (began: number, ended: number) =>
       down({ since: later(began), endedAt: later(ended), mark: later(ended).getTime() });
     const holds = (since: number) => down({ since: later(since), mark: later(since).getTime() });
@@ -166,7 +166,7 @@ describe('the conditions that an alert reports', () => {
     expect(rounds([[5, [over(-61, 3)]]])).toEqual([]);
   });
 
-  it('an alert that reports failures reports a recovery only after the report of a failure', () => {
+  it('an alert for both failures and recoveries reports a recovery only if it has reported the failure', () => {
     const at = (condition: ConditionName, seconds: number, ended: number | null = null) =>
       down({
         condition,
@@ -209,7 +209,7 @@ describe('the conditions that an alert reports', () => {
 });
 
 describe('the schedule of alerts', () => {
-  it('the expiry of a certificate is reported at the steps of 14, 3 and 1 days before it', () => {
+  it('an alert reports the expiry of a certificate in three steps: 14, 3 and 1 days in advance', () => {
     const steps = [14.1, 14, 3.1, 3, 1.1, 1, 0, -5].map((days) => expiringStep(later(days * 86_400), NOW));
     expect(steps).toEqual([null, 14, 14, 3, 3, 1, 1, 1]);
   });

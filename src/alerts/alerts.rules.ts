@@ -5,11 +5,11 @@ import type { Condition, ConditionName } from './conditions.js';
 const DAY_MS = 86_400_000;
 /** The numbers of days before the expiry of a certificate at which a message is sent. */
 const EXPIRY_DAYS = [1, 3, 14] as const;
-/** The time after a recovery in which the recovery, and the failures before it, are still reported, in milliseconds. */
+/** The time after a recovery, in milliseconds, in which the recovery and the failures before it are still reported. */
 const RECOVERY_MS = 3_600_000;
 /**
- * The time for which a stall must last before it is reported, in milliseconds. Work that became due while no process
- * ran, or when the sandbox's clock was moved, is done within seconds.
+ * The time, in milliseconds, for which a stall must last before the stall is reported. Work that became due while no
+ * process ran, or when the sandbox's clock was moved, is done within seconds.
  */
 const STALL_MS = 30_000;
 
@@ -21,7 +21,7 @@ export function retrySeconds(failures: number): number {
   return RETRY_S[Math.min(failures, RETRY_S.length) - 1] ?? MOST_RETRY_S;
 }
 
-/** Returns the step of a certificate that expires soon: 14, 3 or 1 days. Null if it does not expire soon. */
+/** Returns the number of days within which the certificate expires: 1, 3 or 14. Null if it expires later. */
 export function expiringStep(notAfter: Date, now: Date): number | null {
   const left = notAfter.getTime() - now.getTime();
   return EXPIRY_DAYS.find((days) => left <= days * DAY_MS) ?? null;
@@ -29,13 +29,15 @@ export function expiringStep(notAfter: Date, now: Date): number | null {
 
 type Watched = Pick<Alert, 'name' | 'conditions' | 'watched_accounts' | 'quiet_s' | 'active_from'>;
 
-/** The times of a round: the service's time, which the sandbox can move, and the machine's time. */
+/**
+ * The current time of a round, by two clocks: the service's clock, which the sandbox can move, and the machine's clock.
+ */
 export interface RoundTimes {
   readonly now: Date;
   readonly machine: Date;
 }
 
-/** The changes of a round: the occurrences to store, and the conditions to report to each alert. */
+/** The result of a round: the occurrences to store, and the conditions that each alert reports. */
 export interface Decision {
   readonly occurrences: readonly AlertOccurrence[];
   readonly messages: readonly { readonly alert: string; readonly condition: Condition }[];
@@ -45,11 +47,12 @@ export interface Decision {
  * Decides which conditions are reported.
  *
  * 1. A condition is reported when it begins to hold, once for each alert and subject.
- * 2. It is reported again when it ended and holds again, or when its mark has grown.
- * 3. It is not reported again within the alert's `quiet_s`. If it still holds when that time has passed, it is
+ * 2. A condition is reported again when it ended and holds again, or when its mark (conditions.ts) has grown.
+ * 3. A condition is not reported again within the alert's `quiet_s`. If it still holds when that time has passed, it is
  *    reported.
- * 4. A condition that began and ended between two rounds is reported in the second round, unless rule 3 forbids it.
- * 5. A recovery is reported only after a report that the partner failed or was down, if the alert reports these.
+ * 4. A condition that began and ended between two rounds is reported in the later round, unless rule 3 forbids it.
+ * 5. If an alert reports failures of partners, it reports a recovery only after it has reported a failure of the
+ *    partner.
  */
 export function decide(
   alerts: readonly Watched[],
@@ -90,7 +93,7 @@ export function decide(
 
 type Identity = Pick<AlertOccurrence, 'alert_name' | 'condition' | 'subject'>;
 
-/** Decides about a condition that holds. */
+/** Decides whether a condition that holds is reported. */
 function occur(
   identity: Identity,
   { mark }: Condition,
@@ -117,7 +120,10 @@ function occur(
   };
 }
 
-/** Decides about a condition that has ended. It is new if no round saw it hold, and no round saw its end. */
+/**
+ * Decides whether a condition that has ended is reported. The condition is new if no round saw it hold, and no round
+ * saw its end.
+ */
 function pass(
   identity: Identity,
   { mark }: Condition,
@@ -144,8 +150,8 @@ function pass(
 }
 
 /**
- * Returns whether a recovery may be reported: a failure was reported after the last report of a recovery, or the alert
- * reports no failures. Other conditions may always be reported.
+ * Returns whether the alert may report the condition. A recovery may be reported if a failure was reported after the
+ * last report of a recovery, or if the alert reports no failures. Other conditions may always be reported.
  */
 function isOwed(
   { name, conditions }: Watched,
@@ -164,8 +170,8 @@ function isOwed(
 }
 
 /**
- * Returns whether the quiet time since the last report is not over yet. A report time in the future is ignored, because
- * it is due to a wrong clock.
+ * Returns whether the quiet time after the last report is still running. A report time in the future is ignored,
+ * because it is due to a wrong clock.
  */
 function isQuiet(told: Date | null, quietS: number, now: Date): boolean {
   if (told === null) return false;

@@ -18,14 +18,17 @@ import { expiringStep } from './alerts.rules.js';
 const EXAM_HOURS = 2;
 const UNMATCHED_MINUTES = 60;
 const APPROVAL_HOURS = 24;
-/** The number of newest seals of the audit log that each comparison checks. */
+/** The number of newest seals that each check of the audit log compares with the log. */
 const NEWEST_SEALS = 50;
-/** The number of other seals that each comparison checks, one stretch of the audit log after another. */
+/**
+ * The number of seals that each check of the audit log compares in addition to the newest seals. Successive checks
+ * compare successive stretches of the log.
+ */
 const MORE_SEALS = 200;
-/** The interval between comparisons of the audit log, which read thousands of rows, in milliseconds. */
+/** The interval between checks of the audit log, in milliseconds. Each check reads thousands of rows. */
 const AUDIT_MS = 60_000;
 
-/** A check, and the conditions that it can find. */
+/** A check, with the names of the conditions that it can find. */
 type Check = readonly [readonly ConditionName[], () => Promise<readonly Condition[]>];
 
 /** The result of a survey: the conditions that hold, and the names of all conditions that were checked. */
@@ -34,11 +37,11 @@ export interface Survey {
   readonly checked: ReadonlySet<ConditionName>;
 }
 
-/** Finds the conditions that hold now, by queries that the modules with the tables answer. */
+/** Finds the alert conditions that hold now. It asks the modules that own the tables, by queries on the bus. */
 @Injectable()
 export class ConditionSurvey {
   private auditNotBefore = 0;
-  /** The id of the seal with which the next stretch of the audit log begins. */
+  /** The id of the seal with which the next stretch of the audit log to be compared begins. */
   private nextSeal = '0';
 
   constructor(
@@ -76,8 +79,8 @@ export class ConditionSurvey {
     const found = await this.queryBus.execute(new SurveyExamsSoon(EXAM_HOURS));
     return found.map((soon) => ({
       ...ofPartner(soon, 'EXAM_SOON_UNDELIVERED', soon.oldest),
-      // When another exam is less than two hours away, the condition is reported again, unless this exam starts before
-      // a reported one.
+      // The mark grows, and the condition is reported again, when another exam is less than two hours away and starts
+      // later than the exams that were already reported.
       mark: soon.last_exam_at.getTime(),
       count: soon.count,
       at: soon.first_exam_at,
@@ -116,7 +119,8 @@ export class ConditionSurvey {
     let fault: { fromRow: number | null; because: string | null } | null = newest.agrees
       ? null
       : { fromRow: newest.from_row, because: newest.because };
-    // If there are fewer seals, or one of them has a fault, no others need to be compared.
+    // If fewer than NEWEST_SEALS seals were compared, the log has no other seals, or one of the newest seals has a
+    // fault. In both cases, no other seals need to be compared.
     if (newest.checked_seals === NEWEST_SEALS) {
       const others = await this.audit.sealsFrom(this.nextSeal, MORE_SEALS);
       this.nextSeal = others.next;
@@ -155,7 +159,7 @@ function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {
     ...periodOf(signs, 'PARTNER_FAILING', failing_since, failed_since, recovered_at),
     ...periodOf(signs, 'PARTNER_DOWN', down_since, was_down_since, was_down_until),
   ];
-  // A recovery follows the failures that it ends, because it is only reported after them.
+  // A recovery comes after the failures in the list, because it is reported only if they were reported before.
   if (recovered_at !== null)
     found.push({ ...ofPartner(signs, 'PARTNER_RECOVERED', recovered_at), mark: recovered_at.getTime() });
   for (const [whose, end] of [
@@ -171,8 +175,9 @@ function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {
 }
 
 /**
- * Returns a condition that holds now, or that ended at a time. The mark of both is the time of their latest change, so
- * that a period of which no survey saw the beginning is recognized as new.
+ * Returns a condition that holds now, or that has ended. The mark is the time of the latest change: the beginning of a
+ * condition that holds, the end of a condition that has ended. A period whose beginning no survey saw is therefore
+ * recognized as new.
  */
 function periodOf(
   named: NamedPartner,

@@ -12,7 +12,7 @@ export const CONDITIONS = [
 ] as const;
 export type ConditionName = (typeof CONDITIONS)[number];
 
-/** A condition that holds now. */
+/** A condition that holds now, or that ended before the survey. */
 export interface Condition {
   readonly condition: ConditionName;
   /** The thing that the condition concerns. An alert reports a condition once for each subject. */

@@ -75,7 +75,7 @@ export class AccessGuard extends AuthGuard('bearer') {
     return true;
   }
 
-  /** Returns the object from which Passport reads the token, instead of the request. */
+  /** Returns the object from which Passport reads the token. Passport does not get the request itself. */
   override getRequest(context: ExecutionContext): BearerRequest {
     return { headers: context.switchToHttp().getRequest<Request>().headers, lookup: this.lookup };
   }

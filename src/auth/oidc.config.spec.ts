@@ -16,7 +16,7 @@ const ALL = {
   OIDC_ADMIN_GROUP: 'admins',
 };
 
-test('without OIDC settings, operators cannot sign in at an identity provider', () => {
+test('without OIDC settings, operators cannot sign in through an identity provider', () => {
   expect(read({})).toEqual({ settings: null, faults: [] });
 });
 
@@ -27,7 +27,7 @@ test('the groups of a user are read from the claim `groups`, unless a setting na
   expect(read({ ...ALL, OIDC_GROUPS_CLAIM: 'roles' }).settings?.groupsClaim).toBe('roles');
 });
 
-test('an identity provider may have an http address only if it is on this machine', () => {
+test('an identity provider may have an http address only if the provider runs on this machine', () => {
   for (const issuer of ['http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080'])
     expect(read({ ...ALL, OIDC_ISSUER: issuer }).faults).toEqual([]);
   for (const issuer of ['http://id.example', 'https://id.example?x=1', 'id.example', 'http://localhost.example'])

@@ -47,8 +47,8 @@ const LOCK_LAST_KEPT = prepared(
   acrossAccounts.keyInHand,
 );
 /**
- * Marks each column of a booking as one that a change may write (true) or as fixed (false). If a column is missing in
- * this list, the code does not compile.
+ * The columns of a booking: true if a change may write the column, false if the column is fixed. If a column is missing
+ * from this list, the code does not compile.
  */
 const CHANGING = {
   status: true,
@@ -89,7 +89,8 @@ interface BookingEventClass {
 }
 
 /**
- * A booking before it is stored. The delivery mode is null if the exam was never booked and only a result reports it.
+ * A booking before it is stored. The delivery mode is null if the exam was never booked, and the service knows of it
+ * only from a result.
  */
 interface BookingDraft {
   bookingCode: string;
@@ -97,7 +98,9 @@ interface BookingDraft {
   status: BookingStatus;
 }
 
-/** The revision of the result that completed the exam, which the change feed then reports; null for other changes. */
+/**
+ * The revision of the result that completed the exam, for the change feed; null if the booking changed in another way.
+ */
 type Completion = { revision: number } | null;
 
 /**
@@ -124,8 +127,8 @@ export class BookingStore {
   }
 
   /**
-   * Returns the eligibility records that have a booking whose code begins with the given prefix, in any case. They are
-   * sorted by booking code.
+   * Returns the eligibility records that have a booking whose code begins with the given prefix, in upper or lower
+   * case. The records are sorted by booking code.
    * @param accountCodes limits the search to records of these accounts; null for all accounts
    * @param most the maximum number of records
    */
@@ -178,8 +181,8 @@ export class BookingStore {
     const { candidate_id, svc_eligiblity_id } = await this.get(accountCode, bookingCode);
     await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
     const booking = await this.lockHeld(accountCode, bookingCode, ['BOOKED', 'ABSENT']);
-    // Only the last booking that the candidate missed can still be excused. A result would complete it; without a
-    // result, the status ABSENT is final.
+    // Of the record's missed bookings, only the last can still change: it can be excused, or a result can complete it.
+    // The other missed bookings stay ABSENT.
     const last = await this.lockLastKept(svc_eligiblity_id);
     if (last?.booking_code !== bookingCode) throw bookingClosed.error();
     return booking;
@@ -193,8 +196,8 @@ export class BookingStore {
   }
 
   /**
-   * Locks and returns the eligibility record's last booking with an exam that was taken or missed; null if there is
-   * none.
+   * Locks and returns the eligibility record's last booking that is open (BOOKED) or that the candidate missed
+   * (ABSENT); null if there is none.
    */
   async lockLastKept(svcEligibilityId: string): Promise<Booking | null> {
     return this.database.queryOne<Booking>(LOCK_LAST_KEPT, [svcEligibilityId]);

@@ -132,8 +132,8 @@ export class CandidateBookingsController {
 
 /**
  * Returns the appointment in the body of a request.
- * @throws DomainError validation_error with the faults of the form, and with the faults of a location that does not fit
- * the delivery mode
+ * @throws DomainError validation_error, which lists the members that violate their rules and, if the location does not
+ * fit the delivery mode, the faults of the location
  */
 function appointmentOf(body: BookingRequest, faults: Faults): Appointment {
   faults.add(...locationFaults(body, faults));

@@ -80,8 +80,8 @@ export class NotificationRequest {
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
 
   /**
-   * The second at which the event was generated, as `YYYY-MM-DDThh:mm:ssZ`; always present. Each event of an
-   * eligibility record is later than the record's previous event.
+   * The time at which the event was generated, in whole seconds, as `YYYY-MM-DDThh:mm:ssZ`; always present. Each event
+   * of an eligibility record is later than the record's previous event.
    */
   @ApiProperty({
     ...UTC,
@@ -91,7 +91,7 @@ export class NotificationRequest {
   })
   effective_date: string;
 
-  /** The id of the exam in the external system, from the definition of the test. */
+  /** The id of the exam in a system outside this service, from the definition of the test. */
   @ApiPropertyOptional({ ...text({ max: 50, notBlank: true }).schema, description: 'The exam code of the test.' })
   exam_code?: string;
 
@@ -125,8 +125,8 @@ export class NotificationRequest {
 }
 
 /**
- * An event of a booking. Its stream is the booking code; `meta.sequence` is the `event-sequence`, and `meta.occurredAt`
- * is the `effective_date`.
+ * An event of a booking. In its `meta`, `stream` is the booking code, `sequence` is the `event-sequence`, and
+ * `occurredAt` is the `effective_date`.
  */
 export abstract class BookingEvent extends DomainEvent<NotificationRequest> {}
 

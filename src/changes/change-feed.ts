@@ -11,8 +11,8 @@ import type { FeedPosition } from './changes.dto.js';
 
 const DAY_S = 86_400;
 /**
- * The pauses, in milliseconds, in which a request for a page waits for transactions that were running when the request
- * arrived. The page can then contain the entries that had to wait for those transactions.
+ * The pauses, in milliseconds, between repeated reads of a page. The request waits until the transactions that were
+ * running when it arrived have ended, so that the page can contain the entries that those transactions hold back.
  */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
@@ -56,8 +56,8 @@ const HORIZON = `SELECT ${GENERATION} AS generation,
 const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 1000000)::bigint AS recorded_us`;
 const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 
-// Reads the horizon and the entries in one snapshot. Each kind of entry is read from the index in the order of the
-// feed, so a kind without entries costs nothing.
+// Reads the horizon and a page of entries in one snapshot. Each kind of entry is read from an index that is sorted like
+// the feed, so a kind without entries costs nothing.
 const READ = prepared(
   'changes-read',
   `WITH horizon AS MATERIALIZED (${HORIZON})
@@ -96,7 +96,8 @@ const READ_LAST = prepared(
 );
 
 /**
- * A row that the statement for a page returns: the horizon and an entry. The entry is missing if there is none to show.
+ * A row that the statement for a page returns: the horizon and an entry. The entry is missing if there is no entry to
+ * show.
  */
 type Answered<Row> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Row;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
@@ -123,11 +124,11 @@ const OF_RECORDS = prepared(
  *    transaction id is not reused after a crash.
  * 3. If the database no longer contains the entry of a cursor, that entry was lost when the database was restored.
  *    Later entries may then have any position, so the cursor is refused.
- * 4. An entry may have been recorded shortly before an entry with an earlier position, by a concurrent transaction. The
- *    feed allows a day for such a transaction, and does not read older partitions.
- * 5. Expired entries are skipped only at the beginning. After a cursor that was accepted, every entry is shown until
- *    its partition is dropped. From then on, the cursor is refused. A partition is dropped a day after its entries have
- *    expired, so that no cursor within the retention needs it.
+ * 4. An entry that follows the cursor may have been recorded before the cursor's entry, because concurrent transactions
+ *    recorded them. The feed allows a day for this, and does not read older partitions.
+ * 5. Expired entries are skipped only if the request has no cursor. After an accepted cursor, every entry is shown
+ *    until its partition is dropped; from then on, the cursor is refused. A partition is dropped a day after its
+ *    entries have expired, so that no cursor within the retention needs it.
  *
  * test/proof/model/feed contains a formal model of this protocol. Change the model first.
  */

@@ -32,9 +32,9 @@ const BEGIN_EPOCH = prepared(
 );
 
 /**
- * Creates the partitions of the coming months, and drops expired partitions. It begins a new epoch when the table was
- * restored into another PostgreSQL cluster, or into a cluster that does not know the table's transactions. Several
- * processes may run it at the same time.
+ * Creates the partitions of the coming months, and drops expired partitions. It begins a new epoch when it finds that
+ * the table was restored from a dump: the cluster's identifier or the table's oid then differs from the stored value.
+ * Several processes may run it at the same time.
  */
 @Injectable()
 export class ChangePartitions implements OnApplicationBootstrap {
@@ -49,8 +49,8 @@ export class ChangePartitions implements OnApplicationBootstrap {
   }
 
   /**
-   * Creates the partitions of the change feed before the first change is written. After months without a running
-   * process, the partition of the current month is missing.
+   * Creates the partitions of the change feed before the first change is written. If no process has run for months, the
+   * partition of the current month is missing.
    */
   async onApplicationBootstrap(): Promise<void> {
     await this.keep();
@@ -70,12 +70,13 @@ export class ChangePartitions implements OnApplicationBootstrap {
 
   private async keep(): Promise<void> {
     if (await this.database.queryOne(FIND_STRANGER)) await this.beginEpoch();
-    // Entries are kept for an additional day, which the feed allows for late transactions (change-feed.ts).
+    // Entries are kept a day longer than the retention, because the feed allows a day for late transactions
+    // (change-feed.ts).
     const keptFrom = new Date(this.clock.now().getTime() - (this.config.retentionDays + 1) * DAY_MS);
     await this.database.query(KEEP, [keptFrom]);
   }
 
-  /** Creates the table partition for the current month immediately when the sandbox's clock is moved. */
+  /** Creates the table partition for the new current month before a move of the sandbox's clock completes. */
   private async makePresent(): Promise<void> {
     for (let tries = 10; tries > 0; tries--) {
       await this.database.query(KEEP, ['-infinity']);

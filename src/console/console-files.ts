@@ -47,7 +47,7 @@ export class ConsoleFiles {
    * @param toRoot the relative path from the requested page to the root of the service
    */
   page(toRoot: string): string {
-    // The built console may be missing when tests of other modules run.
+    // The console may not have been built, for example when only the tests of other modules run.
     if (this.html === null) throw notFound.error();
     return this.html.replaceAll('"./assets/', `"${toRoot}console/assets/`);
   }

@@ -45,7 +45,7 @@ interface Stream {
  * 3. A caller who has lost access receives no further event: the session or the token is checked at every heartbeat and
  *    before each event.
  *
- * A stream does not extend its session.
+ * An open stream does not extend the operator's session.
  */
 @Injectable()
 export class EventStreams implements BeforeApplicationShutdown {

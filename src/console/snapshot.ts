@@ -33,8 +33,9 @@ export interface Snapshot {
 }
 
 /**
- * Counts the work that waits for operators about once a second, however many operators ask, and less often if the query
- * is slow. One query counts the work of all accounts. Each caller gets only the counts of the caller's own accounts.
+ * Counts the pending work of operators. However many operators ask, the counting query runs about once a second, and
+ * less often if it is slow. One query counts the work of all accounts. Each caller gets only the counts of the caller's
+ * own accounts.
  */
 @Injectable()
 export class Snapshots {

@@ -92,7 +92,9 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
     });
   }
 
-  /** @throws DomainError forbidden_operation if a newer record has replaced the record of an absence, which is not live */
+  /**
+   * @throws DomainError forbidden_operation if the record is ABSENT and the candidate already has a newer live record
+   */
   private async reopen(record: BookedEligibility, now: Date): Promise<BookedEligibility> {
     const status = isWindowOver(record, now) ? 'EXPIRED' : openStatus(record);
     if (record.status === 'ABSENT') {

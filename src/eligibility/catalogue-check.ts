@@ -114,7 +114,7 @@ export class CatalogueCheck {
   /**
    * Checks the body of an update.
    * @param testCode the test in the path
-   * @param record the record to change; null if there is none, and the request is refused in any case
+   * @param record the record to change; null if there is none, in which case the request will be refused anyway
    */
   forChange(
     accountCode: string,
@@ -137,7 +137,7 @@ export class CatalogueCheck {
     const known = changed ?? NOTHING_KNOWN;
     const candidate = faults.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
     const school = faults.member('/candidate/school_code', candidate.school_code);
-    // An update must not change the accommodations, even to others in the account's catalogue.
+    // An update must not change the accommodations, even to other accommodations in the account's catalogue.
     const accommodations =
       changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
     const attributeKeys = attributeKeysOf(faults, candidate);

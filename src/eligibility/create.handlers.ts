@@ -139,7 +139,8 @@ export function dateOf(text: string | null | undefined): Date | null {
 }
 
 /**
- * Returns the registration mode in the specification's spelling; null for an unknown mode. The text may be in any case.
+ * Returns the registration mode in the specification's spelling; null for an unknown mode. The text may be in upper or
+ * lower case.
  */
 export function registrationModeOf(text: string | null | undefined): string | null {
   return REGISTRATION_MODES.find((mode) => mode.toLowerCase() === text?.toLowerCase()) ?? null;

@@ -53,7 +53,7 @@ const createdAndTold = (condition: string, answer: string): string => `${CREATED
   SELECT n, ${answer}, CASE WHEN told.stream IS NOT NULL THEN row_to_json(told) END AS told
   FROM created JOIN asked USING (svc_eligiblity_id) LEFT JOIN told ON told.stream = svc_eligiblity_id`;
 
-/** Returns the same for records to whose account nobody listens; it skips all others. */
+/** Returns the statement that creates records without raising events. It skips accounts that have subscriptions. */
 const createdUnheard = (
   condition: string,
 ): string => `${CREATED} ${nobodyListens('asked.account_code')} AND ${condition}
@@ -61,10 +61,10 @@ const createdUnheard = (
   SELECT n, created.*, NULL::json AS told FROM created JOIN asked USING (svc_eligiblity_id)`;
 
 // The SQL condition of the usual case, in which no other record blocks the creation. A fixed lock order keeps two
-// processes from blocking each other. EXISTS is avoided: on a young table with few expired records, PostgreSQL would
-// plan to read the whole table, and keep that plan. The order equals that of the index on the candidate's records, so
-// that the planner never picks a different index. For a test with a retake policy every record of the candidate blocks,
-// because it may be an attempt, or become one at this moment.
+// processes from blocking each other. EXISTS is avoided: on a table with few expired records, PostgreSQL would plan to
+// read the whole table, and keep that plan. The ORDER BY equals that of the index on a candidate's records, so that no
+// other index is chosen. If the test has a retake policy, every record of the candidate for the test blocks the
+// creation, because the record may be an attempt, or may become an attempt now.
 const UNOBSTRUCTED = `NOT 'EXPIRED' = ANY (ARRAY(
   SELECT CASE WHEN e.test_code <> asked.test_code THEN '' WHEN asked.retake IS NOT NULL THEN 'EXPIRED' ELSE e.status END
   FROM eligibilities e
@@ -74,7 +74,7 @@ const CREATE = prepared('eligibility-create', createdAndTold(UNOBSTRUCTED, 'crea
 const CREATE_MANY = prepared('eligibility-create-many', createdAndTold(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
 const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', createdAndTold('true', 'created.*'));
 
-// Locks an open record of the candidate whose window is over, because the new record replaces it.
+// Locks the candidate's open record for the test if its window is over, because the new record replaces it.
 const LOCK_OVER = prepared(
   'eligibility-lock-giving-way',
   lockOpen('account_code = $1 AND candidate_id = $2 AND test_code = $3 AND eligibility_end_date <= $4'),
@@ -91,8 +91,8 @@ const LOCK_ATTEMPTS = prepared(
    ORDER BY position DESC FOR UPDATE`,
 );
 
-// Finds the records that block new records. An expired record blocks nothing: it has already been replaced, or is
-// skipped.
+// Finds the records that block the creation of new records. The statement skips expired records, because a new record
+// replaces them.
 const FIND_OBSTACLES = prepared(
   'eligibility-find-obstacles',
   `SELECT n, obstacle.svc_eligiblity_id, obstacle.live
@@ -113,7 +113,7 @@ const FIND_OBSTACLES = prepared(
 export class EligibilityCreation {
   private readonly unheardCreation: Batched<object, Created & { n: number }>;
   private readonly creation: Batched<object, Created & { n: number }>;
-  /** The accounts to which subscriptions have listened. The set only saves a statement; the statements decide. */
+  /** The accounts that are known to have subscribers. The set only saves a statement; the SQL checks again. */
   private readonly heard = new Set<string>();
 
   constructor(
@@ -187,7 +187,7 @@ export class EligibilityCreation {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
     if (record.retake !== null) {
-      // A live record is reported first: the candidate needs no other record, whatever the policy allows.
+      // The error for a live record has precedence: the candidate needs no other record, whatever the policy allows.
       const [live] = await this.findObstacles([record]);
       if (live) throw live;
       await this.assertRetake(record, record.retake);

@@ -113,8 +113,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
   constructor(readonly newestFirst: readonly Record[]) {}
 
   /**
-   * The live record; null if there is none. When records are locked, the status of a record whose window is over is set
-   * to EXPIRED.
+   * The live record; null if there is none. A record whose window is over is not live: its status was set to EXPIRED
+   * when the records were locked.
    */
   get live(): Record | null {
     return this.newestFirst.find((record) => ACTIVE_STATUSES.includes(record.status)) ?? null;
@@ -141,8 +141,9 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
 }
 
 /**
- * Ends a transaction that revives a record after another transaction has created a live one. The unit of work repeats
- * transactions with this SQLSTATE (serialization_failure), and then finds the live record.
+ * Thrown to end a transaction that would revive a record, because another transaction has already created a live
+ * record. The unit of work repeats transactions with this SQLSTATE (serialization_failure), and then finds the live
+ * record.
  */
 class Overtaken extends Error {
   readonly code = '40001';
@@ -275,14 +276,14 @@ export class EligibilityStore {
     return record;
   }
 
-  /** Writes the state of the record that follows from a change of its booking, and the time of the booking's event. */
+  /** Writes the state that the record gets from a change of its booking, and the time of the booking's event. */
   followBooking(record: BookedEligibility, changes: Partial<State>, now: Date): BookedEligibility {
     return this.changeState(record, { ...changes, last_event_at: nextOccurredAt(now, record.last_event_at) }, now);
   }
 
   /**
-   * Writes the given members of the record, and the time of the change, at once. If the change revives a record while
-   * another transaction creates a live one, the unit of work is repeated.
+   * Immediately writes the given members of the record, and the time of the change. If the change revives a record
+   * while another transaction creates a live one, the unit of work is repeated.
    */
   async change(record: Eligibility, changes: Partial<Eligibility>, now: Date): Promise<Eligibility> {
     Object.assign(record, changes, { updated_datetime: now });

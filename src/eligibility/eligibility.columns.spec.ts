@@ -22,7 +22,7 @@ describe('the columns of a record', () => {
     expect(gaps(columns)).toEqual([]);
   });
 
-  it('reports a column of the entity that no list of columns contains, and a listed column that the entity does not have', () => {
+  it('the check of columns reports an entity column that is in no list, and a listed column that the entity lacks', () => {
     expect(gaps(columns.filter((name) => name !== 'suffix'))).toEqual(['suffix']);
     expect(gaps([...columns, 'nickname'])).toEqual(['nickname']);
   });

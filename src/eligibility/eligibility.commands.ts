@@ -19,8 +19,8 @@ export interface BookedEligibility extends Eligibility {
 }
 
 /**
- * Creates an eligibility record. `faults` contains the faults that the body's form has. The handler adds the faults
- * that it finds itself, and refuses the request if there are any.
+ * Creates an eligibility record. `faults` contains the faults that the check of the body's form has found. The handler
+ * adds further faults that it finds, and refuses the request if there are any.
  */
 export class CreateEligibility extends Command<Eligibility> {
   constructor(
@@ -55,8 +55,8 @@ export interface JudgedCreations {
 }
 
 /**
- * Checks the bodies of new records, like {@link CreateEligibility}. The bodies have no vouchers, and each is about a
- * different record. Nothing is written.
+ * Checks the bodies of new records, like {@link CreateEligibility}. The bodies must have no vouchers, and must be about
+ * different records. Nothing is written.
  */
 export class JudgeCreations extends Command<JudgedCreations> {
   constructor(
@@ -74,20 +74,21 @@ export class CreateEligibilities extends Command<Creation[]> {
   }
 }
 
-/** The values that a line of an import file has, beyond the members of a request's body. */
+/** The values that a line of an import file has in addition to the members of a request's body. */
 export interface LineOfFile {
   /** The id of the eligibility record that the line names; null if it names none. */
   readonly svcEligibilityId: string | null;
   /**
    * The attributes in the line of a CSV file. The value null clears an attribute. Attributes that the line does not
-   * name stay unchanged. Null if the body contains all attributes.
+   * name stay unchanged. The list is null if the body contains all attributes.
    */
   readonly attributes: readonly { readonly key: string; readonly value: string | null }[] | null;
 }
 
 /**
  * Changes an eligibility record.
- * @throws DomainError record_differs when a line of an import file names a record other than the record that was found
+ * @throws DomainError record_differs when a line of an import file names a record other than the record that the line's
+ * candidate and test identify
  */
 export class UpdateEligibility extends Command<{ record: string; changed: boolean }> {
   constructor(
@@ -110,7 +111,8 @@ export interface NamedRecord {
 
 /**
  * Cancels an eligibility record, and returns its id.
- * @throws DomainError record_differs when the cancellation names a record other than the record that was found
+ * @throws DomainError record_differs when the cancellation names a record other than the record that the cancellation's
+ * candidate and test identify
  */
 export class CancelEligibility extends Command<string> {
   constructor(
@@ -223,7 +225,7 @@ export class LockEligibilitiesOfCandidate extends Command<void> {
   }
 }
 
-/** The changes of a record's newest booking after which the record's own status must change. */
+/** A change of a record's newest booking, after which the record itself must be updated. */
 export type BookingOutcome =
   | { kind: 'moved'; bookingOn: Date; allowOverlap: boolean }
   | { kind: 'cancelled' }
@@ -234,7 +236,8 @@ export type BookingOutcome =
  * Updates the eligibility record after a change of its newest booking, in the current transaction. The record stays
  * locked. Before a booking is moved, all records of the candidate must be locked.
  * @throws DomainError not_eligible_to_schedule when the new time is outside the window; booking_overlaps when another
- * booking overlaps the new time; forbidden_operation when a newer eligibility supersedes an excused absence
+ * booking overlaps the new time; forbidden_operation when an absence is excused, but the candidate already has a newer
+ * eligibility
  */
 export class FollowBooking extends Command<BookedEligibility> {
   constructor(

@@ -66,7 +66,7 @@ class VoucherCodesBody {
   voucher_codes: string[];
 }
 
-/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` mean the same. */
+/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` are equivalent. */
 @ReadBodyBy(readVoucherCodes)
 class VoucherCodes {
   voucher_codes: string[];
@@ -214,7 +214,8 @@ export class EligibilityController {
   ): Promise<EligibilityResponseModel[]> {
     const statuses = statusesOf(query.status ?? 'all', faults);
     faults.refuse();
-    // The filter and the response are evaluated for the same time, because a record may expire in between.
+    // The filter and the response use the same current time. Otherwise, a record could expire after the filter has
+    // selected it and before its response is built.
     const now = this.clock.now();
     const page = pageOf(query);
     const filter = {

@@ -115,7 +115,7 @@ export class Eligibility {
   @Column('timestamptz')
   updated_datetime: Date;
 
-  /** The time at which the candidate's data in this record was erased; null if it was not. */
+  /** The time at which the candidate's data in this record was erased; null if the data was not erased. */
   @Column('timestamptz', { nullable: true })
   erased_datetime: Date | null;
 }

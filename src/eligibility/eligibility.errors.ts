@@ -42,15 +42,15 @@ export const eligibilityBooked = defineProblem(
 export const recordDiffers = defineProblem(
   'record_differs',
   'conflict',
-  'The line names another eligibility',
-  'The ids in the line do not belong to the eligibility that this candidate currently has for this test. If the candidate has such an eligibility, the member svc_eligiblity_id names it.',
+  'The line of the import names another eligibility',
+  'The ids in the line of the import do not belong to the eligibility that this candidate currently has for this test. If the candidate has an eligibility for the test, the member svc_eligiblity_id names that eligibility.',
   ['svc_eligiblity_id'],
 );
 export const notEligibleToSchedule = defineProblem(
   'not_eligible_to_schedule',
   'forbidden',
   'The exam cannot be booked',
-  'The eligibility does not allow a booking now, or not at the requested time. If the eligibility has an open booking already, the member booking_code names that booking.',
+  'The eligibility does not allow a booking now, or does not allow the requested time. If the eligibility has an open booking already, the member booking_code names that booking.',
   ['booking_code'],
 );
 export const bookingOverlaps = defineProblem(
@@ -71,7 +71,7 @@ export const invalidStatusFilter = defineProblem(
   'invalid_status_filter',
   'invalid',
   'The status filter is not valid',
-  'Send the parameter `status` once, with one of the values active, inactive, all or the name of a status, in upper or lower case.',
+  'Send the parameter `status` once, with the value active, inactive or all, or with the name of a status, in upper or lower case.',
 );
 
 declareFaults({

@@ -9,7 +9,7 @@ declareFaults({
     'Use at most 20 letters, digits, hyphens, dots and underscores.',
   ],
   candidate_id_invalid: [
-    'The value cannot be used as a candidate_id, because it does not fit in a URL.',
+    'The value cannot be used as a candidate_id, because it cannot be part of a URL.',
     'Use printable characters other than / and \\, and no spaces at the beginning or end. The value must not be . or .. alone.',
   ],
 });
@@ -27,7 +27,7 @@ export const candidateIdRule = code(50, {
 /** The maximum number of test portions that an eligibility record names. */
 export const MOST_PORTIONS = 20;
 
-/** The rule for each part of a candidate's name: first, middle or last name. */
+/** The validation rule for each part of a candidate's name: first, middle or last name. */
 export const personNameRule = text({ max: 100, notBlank: true });
 
 export const clientEligibilityIdRule = text({
@@ -41,7 +41,9 @@ export const clientEligibilityIdRule = text({
 
 /** The path parameters of the routes that concern one candidate. */
 export class CandidatePath extends AccountPath {
-  /** The rule accepts `.` and `..`, but no candidate has such an id. */
+  /**
+   * The validation rule for this path parameter accepts `.` and `..`, although neither can be the id of a candidate.
+   */
   @Field(code(50, candidateId), { required: true })
   candidate_id: string;
 }
@@ -64,16 +66,25 @@ export const ELIGIBILITY_STATUSES = [
 export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
 
 export const ACTIVE_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
-/** The live statuses of a record without a booking. Such a record becomes EXPIRED at the end of its window. */
+/**
+ * The live statuses of a record without a booking. A record with one of these statuses becomes EXPIRED at the end of
+ * its window.
+ */
 export const OPEN_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE'];
 
 function isOneOf(statuses: readonly EligibilityStatus[]): string {
   return `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
-/** The SQL condition that the status in the row is live. See {@link statusAt} for records whose window is over. */
+/**
+ * The SQL condition that the status stored in the row is one of the live statuses. See {@link statusAt} for records
+ * whose window is over.
+ */
 export const LIVE = isOneOf(ACTIVE_STATUSES);
-/** The SQL condition that the status in the row is open. See {@link statusAt} for records whose window is over. */
+/**
+ * The SQL condition that the status stored in the row is one of the open statuses. See {@link statusAt} for records
+ * whose window is over.
+ */
 export const OPEN = isOneOf(OPEN_STATUSES);
 export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
 

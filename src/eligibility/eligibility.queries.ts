@@ -19,7 +19,10 @@ export interface LaunchSubject {
   launch_url: string | null;
   /** Whether an operator has put the record on hold. The test can be launched after the hold is released. */
   held: boolean;
-  /** The earliest time at which a booked exam can be launched, if the test limits it; null without a booking. */
+  /**
+   * The earliest time at which a booked exam can be launched, if the test defines such a time; null if there is no
+   * booking.
+   */
   available_from: Date | null;
 }
 
@@ -106,8 +109,8 @@ export class ReadEligibilities extends Query<ExportedEligibility[]> {
 
 /**
  * Asks for a batch of dormant candidates. All records of a dormant candidate have been closed and unchanged since the
- * given time. The batch begins after the candidate id `after`. `next` is the start of the next batch; null after the
- * last batch.
+ * given time. The batch begins after the candidate id `after`. `next` is the id after which the next batch begins; null
+ * after the last batch.
  */
 export class FindDormantCandidates extends Query<{ candidateIds: string[]; next: string | null }> {
   constructor(
@@ -120,10 +123,10 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 }
 
 /**
- * Searches records for operators. The result begins with the records with the given ids, in their order. The records
- * after them have an id, an e-mail address or a postal code that begins with the text, a name with each word of the
- * text, or a telephone number that ends with its digits. They are sorted by the matching member and its value. The
- * result contains at least the first `skip + take` records.
+ * Searches records for operators. The result begins with the records whose ids are given, in the order of these ids.
+ * The records that match the text follow: an id, an e-mail address or a postal code begins with the text, the name has
+ * each word of the text, or a telephone number ends with the digits of the text. These records are sorted by the
+ * matching member and its value. The result contains at least the first `skip + take` records.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
@@ -155,8 +158,8 @@ export interface WaitingCount {
 }
 
 /**
- * Asks how many records wait for an operator's decision, in all accounts. Each kind of decision is counted up to
- * 10,000.
+ * Asks how many records wait for an operator's decision, in all accounts. At most 10,000 records are counted for each
+ * kind of decision.
  */
 export class CountWaiting extends Query<WaitingCount[]> {}
 

@@ -36,7 +36,7 @@ describe('the status of a record', () => {
   );
 
   it.each(['SCHEDULED', 'COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'] as const)(
-    'a record keeps the status %s, whatever its window is',
+    'a record keeps the status %s after its end date',
     (status) => {
       expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe(status);
     },
@@ -55,7 +55,7 @@ describe('eligible_to_schedule', () => {
     expect(isEligibleToSchedule(record(state), NOW)).toBe(eligible);
   });
 
-  it('there is a status message if and only if the candidate may not schedule', () => {
+  it('a record has a status message if and only if the candidate may not schedule an exam with it', () => {
     for (const status of ELIGIBILITY_STATUSES)
       for (const schedule_start_date of [null, before, after])
         for (const eligibility_end_date of [null, before, after]) {
@@ -64,7 +64,7 @@ describe('eligible_to_schedule', () => {
         }
   });
 
-  it('the status message names the reason of a hold rather than a pending approval', () => {
+  it('the status message of a record with a hold and a pending approval states the reason for the hold', () => {
     const state = record({ status: 'PENDING', hold_reason: 'Fee unpaid', approval_pending: true });
     expect(statusMessage(state, NOW)).toBe('Blocked: Fee unpaid');
     expect(statusMessage({ ...state, hold_reason: null }, NOW)).toBe('Pending approval of special accommodations');
@@ -77,7 +77,7 @@ describe('eligible_to_schedule', () => {
   });
 });
 
-it('an open record is PENDING as long as it has an open approval or a hold', () => {
+it('an open record is PENDING as long as an approval is pending or the record is on hold', () => {
   expect(openStatus({ hold_reason: null, approval_pending: false })).toBe('ELIGIBLE');
   expect(openStatus({ hold_reason: 'x', approval_pending: false })).toBe('PENDING');
   expect(openStatus({ hold_reason: null, approval_pending: true })).toBe('PENDING');
@@ -95,13 +95,13 @@ it('a cancelled or completed record accepts no further change of its status', ()
     expect([mayTrigger('CANCELLED', trigger), mayTrigger('COMPLETED', trigger)]).toEqual([false, false]);
 });
 
-it('province_state in the United States accepts the USPS codes of states, the district, territories and military posts, in upper case', () => {
+it('province_state in the United States accepts only USPS codes in upper case', () => {
   for (const code of ['NY', 'DC', 'PR', 'GU', 'VI', 'AS', 'MP', 'AA', 'AE', 'AP'])
     expect([code, isUspsCode(code)]).toEqual([code, true]);
   for (const code of ['ny', 'New York', 'ZZ', 'ON', '']) expect([code, isUspsCode(code)]).toEqual([code, false]);
 });
 
-it('the portions of a record are the requested portions, each once, or the only portion of the test', () => {
+it('a record has each requested portion once; if none is requested and the test has only one portion, it has this portion', () => {
   expect(chosenPortions([], ['A'])).toEqual(['A']);
   expect(chosenPortions([], ['A', 'B'])).toEqual([]);
   expect(chosenPortions(['B', 'A', 'B'], ['A', 'B'])).toEqual(['B', 'A']);

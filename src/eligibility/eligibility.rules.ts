@@ -89,7 +89,7 @@ export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean
   return ALLOWED[trigger].includes(status);
 }
 
-/** The names that the triggers (actions on a record) have in the API. */
+/** The names of the triggers in the API. A trigger is an action on a record. */
 export const ACTIONS = TRIGGERS.map((trigger) => trigger.toUpperCase().replaceAll(' ', '_'));
 export type Action = string;
 
@@ -120,7 +120,7 @@ function isOfUse(trigger: Trigger, record: EligibilityState, now: Date): boolean
   }
 }
 
-/** The time that an exam occupies. An exam whose duration is unknown counts as one second long. */
+/** The period that an exam occupies. An exam whose duration is unknown counts as one second long. */
 export interface TimeSlot {
   booking_code: string | null;
   booking_on: Date | null;
@@ -142,8 +142,8 @@ function spanOf({ booking_on, duration_minutes }: Omit<TimeSlot, 'booking_code'>
   return [start, start + (duration_minutes === null ? 1_000 : duration_minutes * 60_000)];
 }
 
-// The codes of USPS Publication 28, appendix B. The library provides the codes of states, DC and territories, but not
-// the military codes AA, AE and AP.
+// The codes of USPS Publication 28, appendix B. The library `UsaStates` provides the codes of states, DC and
+// territories, but not the military codes AA, AE and AP.
 const USPS_CODES = new Set([
   ...new UsaStates({ includeTerritories: true } as ConstructorParameters<typeof UsaStates>[0]).arrayOf('abbreviations'),
   ...['AA', 'AE', 'AP'],

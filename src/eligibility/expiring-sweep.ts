@@ -13,11 +13,12 @@ import { EligibilityExpiring } from './eligibility.events.js';
 import { OPEN } from './eligibility.fields.js';
 
 const BATCH = 500;
-/** The maximum share of the process's time that is spent on looking for records. */
+/** The maximum share of the process's time that this sweep may take. */
 const SHARE = 1 / 20;
 
-// Locks open records of an account whose window ends within one of the given numbers of days, and whose end was not yet
-// announced with this number. $1: account; $2: days; $3: current time; $4: the end of the record that was announced last.
+// Locks, for one account, the open records whose window ends within one of the given numbers of days, unless the end
+// was already announced for this number of days. $1: account; $2: numbers of days; $3: current time; $4: the earliest
+// end to read, which is the last end of the previous batch.
 const LOCK_ENDING = prepared(
   'eligibility-lock-ending',
   `SELECT e.svc_eligiblity_id, e.eligibility_end_date, announced.days
@@ -30,7 +31,8 @@ const LOCK_ENDING = prepared(
          AND made.eligibility_end_date = e.eligibility_end_date AND made.days = announced.days)
    ORDER BY e.eligibility_end_date, announced.days DESC LIMIT ${BATCH} FOR UPDATE OF e SKIP LOCKED`,
 );
-// The change is dated to the announced day, or to the time at which the record got its window, whichever is later.
+// The time of the change EXPIRING is the given number of days before the end of the window, or the time of the record's
+// last change if that is later.
 const ANNOUNCE = prepared(
   'eligibility-announce-end',
   `WITH noted AS (
@@ -64,9 +66,9 @@ interface Ending {
 }
 
 /**
- * Announces the ends of records' windows (EXPIRING), the configured numbers of days before. Each announcement is made
- * once, even if several processes sweep at the same time: it is stored in the same transaction, while the record is
- * locked.
+ * Announces, with the change EXPIRING, that the window of a record will end. There is one announcement for each
+ * configured number of days before the end. Each announcement is made once, even if several processes sweep at the same
+ * time: a row that prevents a second announcement is stored in the same transaction, while the record is locked.
  */
 @Injectable()
 export class ExpiringSweep {
@@ -103,7 +105,10 @@ export class ExpiringSweep {
     for (let after: Date | null = this.clock.now(); after !== null;) after = await this.announce(account, after);
   }
 
-  /** Announces a batch of ends; returns the last end of a full batch, and null after the last batch. */
+  /**
+   * Announces a batch of window ends. Returns the latest of these ends if the batch was full; null if this was the last
+   * batch.
+   */
   private announce({ account_code, expiring_days }: ExpiringDays, after: Date): Promise<Date | null> {
     return this.unitOfWork.run(async () => {
       const now = this.clock.now();

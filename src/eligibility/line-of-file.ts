@@ -48,7 +48,7 @@ function differing(pointer: string, found: Eligibility | null, detail: string) {
 
 /**
  * Returns the body with all attributes that the record will have after the change. The attributes of the line come
- * first, so that faults refer to their order in the line.
+ * first, so that the index in a fault is the index of the attribute in the line.
  */
 export function withAllAttributes(
   body: EligibilityModel,

@@ -74,7 +74,8 @@ const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, te
 // Selects the records that changed in an interval of time. A record also changes when its end date passes, without a
 // write. Both conditions on times have two ends: for a condition with one end, the planner would expect a third of the
 // table to match and scan the table. The changed records are found and sorted by the columns of the sort key, and whole
-// records are read only for the page. A row without a record means that too many records have changed for this plan.
+// records are read only for the page. If the only row contains no record and `are_many` is true, too many records have
+// changed for this plan.
 const OF_CHANGED = prepared(
   'eligibility-of-changed',
   `WITH changed AS MATERIALIZED (
@@ -94,8 +95,8 @@ const OF_CHANGED = prepared(
    ) AS record ON true
    ORDER BY position DESC`,
 );
-// Selects a page of changed records by a scan of the account's records, newest first. The scan is used if too many
-// records have changed to be sorted; it then soon finds enough.
+// Selects a page of changed records by a scan of the account's records, newest first. This scan is used if too many
+// records have changed to sort them. With so many changed records, the scan soon finds enough of them for the page.
 const OF_MANY_CHANGED = prepared(
   'eligibility-of-many-changed',
   `SELECT * FROM (SELECT * FROM eligibilities
@@ -105,8 +106,8 @@ const OF_MANY_CHANGED = prepared(
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 
-// Compares ids without regard to case, because the index for searches by client_eligibility_id contains lower-case ids.
-// That index also contains cancelled records.
+// Compares the ids exactly and, to use the index for searches, also without regard to case: the index contains
+// client_eligibility_id in lower case. The index also contains cancelled records.
 const OF_CLIENT_ID = prepared(
   'eligibility-list-of-client-id',
   `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${unestimated('$8::text')})

@@ -3,7 +3,7 @@ import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/r
 import { ACTIONS, type Action } from './eligibility.rules.js';
 import { FoundEligibilityModel } from './search.fields.js';
 
-/** A special accommodation with its name in the catalogue. */
+/** A special accommodation, with its name from the catalogue. */
 export class NamedAccommodationModel {
   @Field(text({ max: 50 }), { required: true, description: 'The code of the accommodation.' })
   accommodation_code: string;

@@ -133,14 +133,14 @@ const selection = oneOf(['active', 'inactive', 'all', ...ELIGIBILITY_STATUSES], 
   anyCase: true,
 });
 /**
- * The rule for the query parameter `status`. It accepts every text: {@link statusesOf} checks the parameter, because
- * the refusal has its own problem code.
+ * The validation rule for the query parameter `status`. The rule accepts every text. {@link statusesOf} checks the
+ * parameter instead, because the refusal has its own problem code.
  */
 export const statusFilter: Rule = { schema: selection.schema, faults: () => [] };
 
 /**
  * Returns the statuses that the query parameter `status` selects. Its value is `active`, `inactive`, `all` or one
- * status, in any case.
+ * status, in upper or lower case.
  * @param faults further faults of the request, which the error then also reports
  * @throws DomainError invalid_status_filter when the parameter is missing, repeated or unknown
  */

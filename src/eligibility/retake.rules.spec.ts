@@ -19,7 +19,7 @@ describe('the earliest time of the next attempt', () => {
     ['is the later one of both limits', { wait_days: 9, max_attempts: 2, period_days: 10 }, [1, 5], on(14)],
     ['does not exist when all attempts in total are used', { max_attempts: 2 }, [1, 5], null],
     ['is at once when the policy limits nothing', {}, [1, 2, 3], AT_ONCE],
-  ])('%s', (_title, policy, days, expected) => {
+  ])('the earliest time of the next attempt %s', (_title, policy, days, expected) => {
     expect(allowedOn(policy, days.map(day))).toBe(expected);
   });
 });

@@ -18,7 +18,7 @@ const beginsWith = (rank: number, value: string, where = '') => `
       AND case_folded(${value}) ~<=~ ${unestimated(`case_folded($2::text) || U&'\\+10FFFF'`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${unestimated('$4::bigint')}) AS hit`;
 
-/** The number of words of a name for which there are search keys (set by the migrations). */
+/** The maximum number of a name's words that have search keys. The migrations define this number. */
 const MOST_WORDS = 8;
 /**
  * The searched text in the form in which names are compared: its words, without case, accents and punctuation. Phone
@@ -36,7 +36,8 @@ const ASKED = `
   CROSS JOIN LATERAL (SELECT string_to_array(name, ' ') AS words) AS split
   CROSS JOIN LATERAL (SELECT ARRAY(SELECT '% ' || word || '%' FROM unnest(words) AS word) AS pattern) AS patterns`;
 const beginsAt = (key: string) => `key >= ${key} COLLATE "C" AND key <= (${key} || U&'\\+10FFFF') COLLATE "C"`;
-// Several search keys of a record may match: one for each stored word of its name, and one for its last name.
+// The page of search keys is longer than the page of records, because several keys of a record may match: one for each
+// stored word of its name, and one for its last name.
 const PAGE_OF_KEYS = `LIMIT ${1 + MOST_WORDS} * ${unestimated('$4::bigint')}`;
 /**
  * SQL: search keys that begin with the searched text. The search scans the index of the keys until the page is full.
@@ -49,7 +50,7 @@ const BEGINNINGS = `
     SELECT key, svc_eligiblity_id FROM eligibility_search_keys
     WHERE account_code = mine.account AND ${beginsAt('beginning')}
     ORDER BY key, svc_eligiblity_id ${PAGE_OF_KEYS}) AS hit`;
-/** The number of search keys from which a word of a name counts as frequent. */
+/** The number of matching search keys at which a word of a name counts as frequent; further keys are not counted. */
 const FREQUENT = 500;
 /**
  * SQL: names that contain every searched word, in any order. The search scans the search keys that begin with the

@@ -35,8 +35,8 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   async execute(command: UpdateEligibility): Promise<{ record: string; changed: boolean }> {
     const { accountCode, candidateId, testCode, faults: ofForm, line } = command;
     return this.unitOfWork.run(async () => {
-      // The list of the request's faults is copied, because the unit of work may be retried and would add its own
-      // faults twice.
+      // The list of the request's faults is copied, because the unit of work may be retried and would otherwise add its
+      // own faults twice.
       const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       // The form of the request is checked before the state of the record (contract: order of checks).
@@ -67,8 +67,8 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   }
 
   /**
-   * Writes the changes of the record. If nothing changes, the record keeps its time of change, and no audit entry is
-   * written.
+   * Writes the changes of the record. If nothing changes, the record keeps the time of its last change, and no audit
+   * entry is written.
    */
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<boolean> {
     const now = this.clock.now();
@@ -125,8 +125,8 @@ interface Vouchers {
 }
 
 /**
- * Returns the voucher codes that the record will have. If the body has no list, the codes stay. Null clears them. A
- * list replaces them or is added to them.
+ * Returns the voucher codes that the record will have. If the body has no list, the record keeps its codes. Null
+ * removes all codes. A list replaces the codes if it is the whole set; otherwise, its codes are added.
  */
 function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: string[], isWholeSet: boolean): string[] {
   if (codes === undefined) return applied;
@@ -190,7 +190,8 @@ function windowFaults(record: Eligibility | null, body: EligibilityModel, faults
 }
 
 /**
- * Returns the members of the body that would change a value which an update must not change. Each has its JSON Pointer.
+ * Returns the members of the body that would change a value which an update must not change. Each of these members is
+ * returned with its JSON Pointer.
  */
 function forbiddenChanges(
   record: Eligibility,

@@ -33,7 +33,7 @@ interface GuideFile {
 /** The files of the guide, which are read from the disk at the first request. */
 @Injectable()
 export class GuideFiles {
-  /** The folder to which the build writes the pages of the guide. Tests replace it by another folder. */
+  /** The folder to which the build writes the pages of the guide. Tests use another folder instead. */
   static folder = join(__dirname, '../../guide');
 
   private files: Map<string, GuideFile> | null = null;

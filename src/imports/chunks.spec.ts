@@ -19,15 +19,15 @@ const lines = (count: number, bytes = 10): WaitingRow[] =>
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-it('a chunk of an import has a hundred rows, and the last chunk has the rest', async () => {
+it('each chunk of an import has a hundred rows, except that the last chunk has the remaining rows', async () => {
   expect(await sizesOf(lines(250))).toEqual([100, 100, 50]);
 });
 
-it('a chunk of an import with long rows ends with the row that fills it to 256 KiB', async () => {
+it('if the rows of an import are long, a chunk ends with the row with which the chunk reaches 256 KiB', async () => {
   expect(await sizesOf(lines(5, 100 * 1024))).toEqual([3, 2]);
 });
 
-it('rows of an import that arrive slowly are stored after half a minute', async () => {
+it('if the rows of an import arrive slowly, the rows that have arrived are stored after half a minute', async () => {
   expect(await sizesOf(lines(7), 12_000)).toEqual([3, 3, 1]);
   expect(await sizesOf(lines(3), 29_000)).toEqual([2, 1]);
 });

@@ -1,8 +1,8 @@
 import type { WaitingRow } from './imports.rules.js';
 
 /**
- * The maximum number of rows in one transaction while other requests are running, because these may wait for the
- * transaction.
+ * The maximum number of rows in a chunk. It also limits the rows in one transaction while other requests are running,
+ * because these requests may wait for the transaction.
  */
 const CHUNK_ROWS = 100;
 const CHUNK_BYTES = 256 * 1024;

@@ -20,16 +20,16 @@ const isFormula = (cell: string) => /^[\s\p{Cc}\p{Cf}"`]*[=+\-@＝＋－＠]/u.t
 
 describe('a CSV cell', () => {
   it.each(['=1+1', '+49 30 1', '-1', '@SUM(A1)', '\t=1', '\r=1', "'=1", '＝1+1'])(
-    'inserts an apostrophe into a CSV cell that would begin a formula: %j',
+    'inserts an apostrophe at the start of a CSV cell that a spreadsheet would read as a formula: %j',
     (text) => expect(writeCell(text).replace(/^"/, '')[0]).toBe("'"),
   );
 
-  it.each(BLANKS)('inserts an apostrophe into a CSV cell where a formula follows %j', (blank) => {
+  it.each(BLANKS)('inserts an apostrophe at the start of a CSV cell if a formula follows the character %j', (blank) => {
     expect(writeCell(`${blank}=1+1`).replace(/^"/, '')[0]).toBe("'");
     expect(writeCell(`${blank}${blank}@A`).replace(/^"/, '')[0]).toBe("'");
   });
 
-  it.each(SEPARATORS)('inserts an apostrophe into a CSV cell where a formula follows the separator %j', (separator) => {
+  it.each(SEPARATORS)('inserts an apostrophe where a formula follows the separator %j in a CSV cell', (separator) => {
     expect(writeCell(`x${separator}=1+1`).replaceAll('"', '')).toBe(`x${separator}'=1+1`);
     expect(writeCell(`x${separator} \u00a0=1+1`).replaceAll('"', '')).toBe(`x${separator}' \u00a0=1+1`);
   });

@@ -4,8 +4,8 @@
  * 1. An apostrophe is inserted at each place where a program may see the beginning of a formula: at the start of the
  *    cell, and after every separator and line break, because a program may split at other separators.
  * 2. Blanks, invisible characters, quotes and apostrophes before the formula are ignored, because some readers skip
- *    them. A reader of the file removes exactly one apostrophe per place. The text may already have an apostrophe
- *    there; it is still restored exactly.
+ *    them. {@link readCell} removes exactly one apostrophe per place. A text that already has an apostrophe at such a
+ *    place is therefore restored exactly, too.
  *
  * Never let the pattern skip several separators in a row: each text would be scanned once for each separator.
  */
@@ -14,8 +14,8 @@ const SEPARATOR = '[,;:|\\t\\r\\n\\v\\f\\u001c-\\u001f\\u0085\\u2028\\u2029]';
 const BLANK = '[\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\'"`]';
 const BLANK_IN_LINE = `(?:(?!${SEPARATOR})${BLANK})`;
 /**
- * Matches the place where a formula may begin: the start of the text, even before blank separators, or the place after
- * the last of several separators.
+ * Matches the place where a formula may begin: the start of the text, even if separators such as tabs follow it, or the
+ * place after the last of several separators.
  */
 const BEFORE_FORMULA = (guard: string): RegExp =>
   new RegExp(`^${guard}(?=${BLANK}*${FORMULA})|(?<=${SEPARATOR})${guard}(?=${BLANK_IN_LINE}*${FORMULA})`, 'gu');

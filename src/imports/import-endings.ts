@@ -13,7 +13,7 @@ const ACTION: Record<Exclude<Ending, 'BODY_LOST'>, string> = {
   ACCESS_LOST: 'import.access_lost',
 };
 
-/** Ends imports early. The outcomes of processed rows are kept; the other rows are deleted immediately. */
+/** Ends imports early. The outcomes of processed rows are kept; unprocessed rows are deleted immediately. */
 @Injectable()
 export class ImportEndings {
   constructor(
@@ -32,7 +32,7 @@ export class ImportEndings {
     return ended;
   }
 
-  /** Ends the import and returns it; null if it had already ended. */
+  /** Ends the import and returns it. Returns null if the import had already ended. */
   async end(id: string, ending: Ending): Promise<Import | null> {
     const now = this.clock.now();
     const ended = await this.unitOfWork.run(async () => {

@@ -10,7 +10,7 @@ import type { ImportState } from './imports.rules.js';
 
 /**
  * Lists imports. $1: accounts, or null for all; $2: state, or null; $3: cursor; $4: number of rows. There are few
- * imports, because ended imports are deleted after some weeks.
+ * imports, because ended imports are deleted after a few weeks.
  */
 const LIST = prepared(
   'imports-list',

@@ -60,8 +60,8 @@ export class ImportPersonalData extends PersonalData {
   }
 
   /**
-   * Deletes the candidate's rows that wait to be processed. Their chunks stay locked until the transaction ends, so
-   * that no worker processes the rows before then.
+   * Replaces each unprocessed row of the candidate with an empty row that has the fault `candidate_erased`. The chunks
+   * stay locked until the transaction ends, so that no worker processes the rows before then.
    */
   override async withhold({ accountCode, candidateId }: Candidate): Promise<void> {
     for await (const chunk of this.store.waiting(accountCode, true)) {

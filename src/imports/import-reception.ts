@@ -35,15 +35,15 @@ interface ReceivedImport extends ImportId {
 /**
  * Receives the body of an import.
  *
- * 1. The headers decide whether the body is accepted; then the import is created as RECEIVING.
+ * 1. The headers decide whether the body is accepted; then the import is created in the state RECEIVING.
  * 2. Rows are stored encrypted in chunks as they arrive. While a chunk is written, reading pauses: backpressure slows
  *    down a fast sender. At most one chunk is in memory.
  * 3. When the body has ended correctly, the import becomes RUNNING and workers may claim it.
  * 4. If the body is refused, the whole import is deleted. If the process crashes, the lease expires and the import
  *    becomes FAILED. If the body arrives too slowly, the import becomes FAILED and the request gets an error. If the
  *    import is aborted during the upload, the request gets the normal response.
- * 5. With an `Idempotency-Key`, the response is stored in the transaction of step 3. A body whose key already has a
- *    response is only compared. Only one body at a time may use a key.
+ * 5. With an `Idempotency-Key`, the response is stored in the transaction of step 3. If the key already has a response,
+ *    the body is not imported, but only compared with the earlier body. Only one body at a time may use a key.
  *
  * Never destroy a refused request: the sender would lose the response (connection.ts).
  */
@@ -145,7 +145,7 @@ export class ImportReception {
   }
 
   private replayed(kept: ImportId | null): ReceivedImport {
-    // The response that is stored under the idempotency key has expired since it was found.
+    // A stored response was found under the idempotency key. If it is missing now, it has expired in the meantime.
     if (kept === null) throw keyInUse();
     return { import_id: kept.import_id, isReplay: true };
   }

@@ -1,12 +1,11 @@
 import { acrossAccounts, hasLapsed, MACHINE_TIME, prepared } from '../platform/database/database.js';
 
-/**
- * The lease of a worker on an import's chunk, in seconds. A worker that needs longer has crashed, or loses the lease.
- */
+/** The duration of a worker's lease on an import's chunk, in seconds. A worker that needs longer loses the lease. */
 const LEASE_S = 30;
 const LEASE = `interval '${LEASE_S} seconds'`;
 /**
- * The lease of the process that receives a body, in seconds. If rows stop arriving, that process gives up much earlier.
+ * The duration of the lease of the process that receives a body, in seconds. If rows stop arriving, that process gives
+ * up much earlier.
  */
 const RECEIVING_LEASE_S = 120;
 export const RECEIVING_LEASE = `interval '${RECEIVING_LEASE_S} seconds'`;
@@ -39,8 +38,9 @@ export const DISCARD = prepared(
   'DELETE FROM eligibility_imports WHERE import_id = $1',
   acrossAccounts.keyInHand,
 );
-// Claims the longest waiting import of the account that has waited longest. An account keeps its position when an
-// import ends, so that many small imports gain no advantage.
+// Selects the account that has waited longest, and claims the import of this account that has waited longest. An
+// account keeps its place in the order of the accounts when an import ends, so that many small imports gain no
+// advantage.
 export const CLAIM = prepared(
   'import-claim',
   `WITH next AS (

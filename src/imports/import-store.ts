@@ -52,7 +52,7 @@ interface NewChunk {
 /** An import whose next chunk this process has claimed. */
 export type ClaimedImport = Import & { lease_token: string };
 
-/** A chunk of an import whose rows have not been processed yet. */
+/** A chunk of rows of an import. The rows have not been processed yet. */
 interface WaitingChunk {
   import_id: string;
   chunk: number;
@@ -60,7 +60,7 @@ interface WaitingChunk {
   columns: string[] | null;
 }
 
-/** A chunk of an import whose rows have been processed. */
+/** A chunk of rows of an import. The rows have been processed. */
 interface DoneChunk {
   import_id: string;
   chunk: number;
@@ -120,7 +120,10 @@ export class ImportStore {
     await this.database.execute(DISCARD, [id]);
   }
 
-  /** Claims the longest waiting import of the account that has waited longest; null if no import waits. */
+  /**
+   * Selects the account that has waited longest, and claims the import of this account that has waited longest. Returns
+   * null if no import waits.
+   */
   claim(now: Date): Promise<ClaimedImport | null> {
     return this.database.queryOne<ClaimedImport>(CLAIM, [randomUUID(), now]);
   }
@@ -163,8 +166,8 @@ export class ImportStore {
   }
 
   /**
-   * Ends the import and returns it; null if it had already ended. Call {@link removeUndone} after the transaction to
-   * delete the rows.
+   * Ends the import and returns it. Returns null if the import had already ended. Call {@link removeUndone} after the
+   * transaction to delete the rows.
    */
   end(id: string, ending: Ending, now: Date): Promise<Import | null> {
     return this.database.queryOne<Import>(END, [id, ENDING[ending], now, ending]);
@@ -228,7 +231,7 @@ export class ImportStore {
     );
   }
 
-  /** Returns the file names of the account's imports that have one. */
+  /** Returns the file name of each import of the account that has a file name. */
   fileNames(accountCode: string): Promise<{ import_id: string; file_name: string }[]> {
     return this.database.query(
       {

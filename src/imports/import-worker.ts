@@ -47,13 +47,13 @@ class DryRun extends Error {
  * 1. A worker claims an import of the account that has waited longest, with a lease and a new fencing token. The chunks
  *    of one import are therefore processed one after another. All processes together serve the accounts in turn,
  *    however many imports each account has. The imports of one account are also served in turn.
- * 2. The chunks' rows, their outcomes, the counts and the end of the lease are one transaction, which checks the token.
- *    A worker that lost the lease, or whose import was aborted, commits nothing. Each row is processed once or not at
- *    all.
+ * 2. The chunks' rows, their outcomes, the counts and the end of the lease are written in one transaction, which checks
+ *    the token. A worker that lost the lease, or whose import was aborted, commits nothing. Each row is processed once
+ *    or not at all.
  * 3. After a crash, the import is claimed again when the lease has expired, and continues with the first uncommitted
  *    chunk.
- * 4. Before each turn, the sender's rights are checked. The import ends if the sender has lost the scope `create` or
- *    access to the account. Rows that need another lost scope are refused.
+ * 4. Each time an import has been claimed, the sender's rights are checked. The import ends if the sender has lost the
+ *    scope `create` or access to the account. Rows that need another lost scope are refused.
  * 5. A process works on one import at a time, over one connection. While other requests are running, it processes a
  *    single chunk and then pauses.
  *
@@ -106,8 +106,8 @@ export class ImportWorker extends Worker {
   }
 
   /**
-   * Ends the import if its sender has lost access. Otherwise, reduces the import's scopes to those that the user still
-   * has.
+   * Ends the import if its sender has lost access. Otherwise, reduces the import's scopes to those that the sender
+   * still has.
    */
   private async keepsAccess(claimed: ClaimedImport): Promise<boolean> {
     try {

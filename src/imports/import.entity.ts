@@ -32,7 +32,7 @@ export class Import {
   @Column('text', { array: true })
   scopes: string[];
 
-  /** The name of the file, if the sender gave it. */
+  /** The name of the file, if the sender specified a name. */
   @Column('text', { nullable: true })
   file_name: string | null;
 

@@ -30,7 +30,7 @@ declareFaults({
   ],
   import_access_lost: [
     'The import stopped before this row, because its user or application was disabled or lost access to the account or the scope `create`.',
-    'Ask an operator to restore the access, or send the rows that were not processed as another user.',
+    'Ask an operator to restore the access, or let another user send the rows that were not processed.',
   ],
   import_empty: ['The file has a header line, but no rows.', 'Check that you sent the right file.'],
   import_body_lost: ['The connection was lost before the whole file arrived.', 'Send the file again.'],

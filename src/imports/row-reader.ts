@@ -94,8 +94,8 @@ interface OpenedCsv {
 
 /**
  * Detects the separator of a CSV file. The first line may name it; otherwise it is the possible separator that occurs
- * most often in the header line, outside quotes. The CSV library would count separators in the first kilobytes, where
- * addresses contain commas and lists contain semicolons.
+ * most often in the header line, outside quotes. The detection of the CSV library is not used: it would count
+ * separators in the first kilobytes, where addresses contain commas and lists contain semicolons.
  */
 async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   const pieces = source[Symbol.asyncIterator]();
@@ -177,8 +177,8 @@ function lineEndsIn(piece: Buffer): number {
 }
 
 /**
- * Returns the error that refuses a file which the CSV parser could not read. The parser's message may quote the file,
- * so the error names only the line number. The parser would also count a CRLF within quotes as two lines.
+ * Returns the error with which a file is refused that the CSV parser could not read. The parser's message may quote the
+ * file, so the error names only the line number. The parser would also count a CRLF within quotes as two lines.
  */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
   // The CSV parser reports the position at which the last complete cell ends. The faulty cell begins in the same line.

@@ -19,8 +19,8 @@ import {
 
 const actionRule = oneOf(ACTIONS, 'action_invalid');
 /**
- * The scope that the token needs for each action, as for a request about one record. The request that started the
- * import has already required `create`.
+ * The scope that the token needs for each action, as for a request about one record. The request that starts an import
+ * already requires `create`.
  */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
@@ -161,9 +161,9 @@ const NAMES = new Map([
 ]);
 
 /**
- * Returns a function that decides whether a fault about a missing name of the candidate can be ignored. A cancellation
- * only identifies its record. In a CSV update, a member without a value keeps its value, names included; but an update
- * that names its record and clears a candidate's name is refused.
+ * Returns a function that decides whether a fault about a missing first or last name can be ignored. A cancellation
+ * needs no names, because it only identifies its record. In a CSV update, an empty cell keeps the stored value,
+ * including names. However, an update that names its record and clears a candidate's name is refused.
  */
 function isNameLeftOut(action: Action, { attributes }: LineOfFile, value: unknown): (pointer: string) => boolean {
   const candidate = (value as { candidate?: Record<string, unknown> }).candidate;

@@ -30,15 +30,16 @@ export type RowGroup =
   { readonly alone: RowTask } | { readonly tasks: Task[]; readonly judged: JudgedCreations | null };
 
 /**
- * Processes the rows of a chunk in order, in the current transaction, with the handlers of the requests about one
- * record. Forms and new records are checked before the transaction.
+ * Processes the rows of a chunk in order, in the current transaction, with the handlers that also serve requests about
+ * one record. Before the transaction, the form of the rows and the new records themselves are checked.
  *
- * 1. A row that cannot be read, or whose form is invalid, is refused immediately. So is a new row that names an
- *    existing record.
+ * 1. A row that cannot be read, or whose form is invalid, is refused immediately. A row that would create a record, but
+ *    names an existing record, is also refused immediately.
  * 2. Consecutive rows that only create records are passed to their handler together, which uses one statement. Two of
  *    them must not be about the same record: the later row begins the next group.
- * 3. Every other row is a separate part of the transaction. If a group fails as a whole, each of its rows is processed
- *    in this way, and so is a row that an existing record may block.
+ * 3. Every other row is processed alone, in its own savepoint of the transaction. If a group fails as a whole, each of
+ *    its rows is processed alone. If an existing record may block a single row of a group, this row is also processed
+ *    alone.
  * 4. A refusal rolls back only its row. A lost connection or a deadlock rolls back the transaction, which is retried.
  */
 @Injectable()
@@ -81,8 +82,8 @@ export class RowWork {
   }
 
   /**
-   * Refuses new rows that name an existing record of the account. The check stays valid, because records are never
-   * deleted.
+   * Refuses rows that would create a record, but name an existing record of the account. The check stays valid, because
+   * records are never deleted.
    */
   private async withoutKnown(accountCode: string, tasks: readonly RowTask[]): Promise<readonly RowTask[]> {
     const named = tasks.flatMap((task) => namedByNew(task) ?? []);
@@ -188,14 +189,14 @@ export class RowWork {
   }
 }
 
-/** Returns the record id that a row names which creates a record; null for any other row. */
+/** Returns the record id that the row names, if the row creates a record; null for any other row. */
 function namedByNew(task: RowTask): string | null {
   return Array.isArray(task) || task.action !== 'ADD' ? null : task.meant.svcEligibilityId;
 }
 
 /**
  * Groups the rows in the order of processing: consecutive rows that create records without vouchers form a group, and
- * every other row is alone.
+ * every other row forms a group of its own.
  */
 function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   const groups: RowTask[][] = [];
@@ -218,8 +219,8 @@ function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
 }
 
 /**
- * Returns the keys of a row that creates a record; null for a row that is processed alone. Two rows share a key if one
- * may block the other.
+ * Returns the keys that identify the record which a row creates; null for a row that is processed alone. Two rows share
+ * a key if one may block the other.
  */
 function keysOf({ action, body, faults }: Task): string[] | null {
   if (action !== 'ADD' || body.voucher_codes?.length) return null;

@@ -45,7 +45,7 @@ const IS_KNOWN = prepared('launch-known', 'SELECT 1 FROM launches WHERE token_ha
 
 /**
  * Issues launch URLs. A launch URL can be redeemed once: it redirects the candidate to the address of the test, with a
- * signed statement about the candidate. Used launches are kept for some weeks; the last launch of a record is kept
+ * signed statement about the candidate. Used launches are kept for a few weeks; the last launch of a record is kept
  * forever, because it contains the start of the exam. Unused launches are deleted (launch-sweep.ts).
  */
 @Injectable()
@@ -125,7 +125,7 @@ export class LaunchLinks {
 }
 
 /**
- * Refuses a launch before the exam's earliest time.
+ * Refuses a launch before the earliest time at which the exam can be launched.
  * @throws DomainError launch_not_available, with `available_from`
  */
 function assertNotEarly({ available_from: from }: LaunchSubject, now: Date): void {

@@ -16,7 +16,7 @@ const FORGET_UNUSED = prepared(
      ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 );
 
-/** Deletes unused launches whose URLs expired long ago. The batches are short, so that they do not delay requests. */
+/** Deletes unused launches whose URLs expired long ago. The batches are small, so that they do not delay requests. */
 @Injectable()
 export class LaunchSweep {
   constructor(

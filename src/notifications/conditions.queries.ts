@@ -1,6 +1,6 @@
 import { Query } from '@nestjs/cqrs';
 
-/** A partner, with the names by which a message of an alert refers to it. */
+/** A partner, with the names under which alert messages mention it. */
 export interface NamedPartner {
   readonly subscription_id: string;
   readonly account_code: string;
@@ -14,11 +14,14 @@ export interface PartnerSigns extends NamedPartner {
   readonly failing_since: Date | null;
   /** The time since which the partner is DOWN; null if it is UP. */
   readonly down_since: Date | null;
-  /** The time at which the last failures ended; null while the partner fails, and if it has never failed. */
+  /** The end of the last series of failed attempts; null while attempts fail, and if none has ever failed. */
   readonly recovered_at: Date | null;
-  /** The time of the first of the failures that ended at `recovered_at`. */
+  /** The time of the first failed attempt in the series that ended at `recovered_at`. */
   readonly failed_since: Date | null;
-  /** The time at which the partner was last DOWN, and the time of its first failure before; null if it is DOWN. */
+  /**
+   * The end of the partner's last DOWN period, and the time of the first failed attempt in that period. Both are null
+   * while the partner is DOWN.
+   */
   readonly was_down_until: Date | null;
   readonly was_down_since: Date | null;
   /** The expiry of the certificate that the partner showed last. */
@@ -27,7 +30,7 @@ export interface PartnerSigns extends NamedPartner {
   readonly client_certificate_not_after: Date | null;
 }
 
-/** Asks for the signs of the partners that are not UNVERIFIED, in all accounts. */
+/** Asks, in all accounts, for the signs that partners need attention. UNVERIFIED partners are left out. */
 export class SurveyPartnerSigns extends Query<readonly PartnerSigns[]> {}
 
 /** A partner's undelivered notifications about exams that start soon. */
@@ -50,7 +53,7 @@ export class SurveyExamsSoon extends Query<readonly ExamsSoon[]> {
 }
 
 /**
- * Asks since when delivery has been stalled, because due notifications are not sent or events are not translated into
- * notifications; null if it is not stalled.
+ * Asks for the time since which delivery has been stalled; null if it is not stalled. Delivery is stalled when due
+ * notifications are not sent, or when events are not translated into notifications.
  */
 export class FindDeliveryStall extends Query<Date | null> {}

@@ -19,8 +19,8 @@ const CHANGED = 'changed ';
 const MOVED = 'moved ';
 const BUSY = 'busy ';
 /**
- * The interval, in milliseconds, at which {@link DeliverySignals.stopped} checks again, and the longest time for which
- * it waits. By then, the leases of processes that were killed or disconnected have expired.
+ * The interval, in milliseconds, at which {@link DeliverySignals.stopped} checks again; and the longest time for which
+ * it waits. Within this time, the leases of killed or disconnected processes expire.
  */
 const ASK_AGAIN_MS = 20;
 const LONGEST_WAIT_MS = 35_000;
@@ -84,8 +84,8 @@ export class DeliverySignals {
   }
 
   /**
-   * Reports due notifications of the given partners, after the current transaction has committed. A process that
-   * delivers wakes its own loop; any other process sends a NOTIFY.
+   * Waits until the current transaction has committed, and then reports due notifications of the given partners. A
+   * process that delivers wakes its own loop; any other process sends a NOTIFY.
    */
   due(subscriptionIds: readonly string[]): void {
     if (subscriptionIds.length === 0) return;
@@ -94,7 +94,10 @@ export class DeliverySignals {
     else this.notify(DUE, subscriptionIds);
   }
 
-  /** Reports to all processes that these partners may poll a notification, after the current transaction has committed. */
+  /**
+   * Waits until the current transaction has committed, and then reports to all processes that these partners may poll a
+   * notification.
+   */
   offerable(subscriptionIds: readonly string[]): void {
     this.unitOfWork.afterCommit(() => this.polls.wake(subscriptionIds));
     this.notify(OFFERABLE, subscriptionIds);
@@ -113,7 +116,8 @@ export class DeliverySignals {
 
   /**
    * Resolves when no process can start an attempt for a partner that was suspended or has a new address. All processes
-   * have then released their claims or marked their attempts as begun, and claim no more.
+   * have then released their claims for the partner or marked their attempts as begun, and make no further claims with
+   * its old settings.
    * @throws DomainError `service_unavailable` when a process neither releases its claims nor loses its leases
    */
   async stopped(subscriptionId: string): Promise<void> {
@@ -133,12 +137,12 @@ export class DeliverySignals {
    * to these partners.
    */
   busy(subscriptionIds: readonly string[]): void {
-    // The message may be lost: another process then learns that the partner is busy from the partner's response, or at
-    // its next claim.
+    // The message may be lost: another process then learns from the partner's response, or at its next claim, that the
+    // partner is busy.
     this.notify(BUSY, subscriptionIds);
   }
 
-  /** Starts to receive the signals of other processes, unless this process already does. */
+  /** Starts to receive the signals of other processes, unless this process already receives them. */
   listen(): Promise<void> {
     return (this.listening ??= this.listener.open());
   }

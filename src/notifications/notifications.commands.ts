@@ -25,8 +25,8 @@ export interface WebhookOutcome {
 }
 
 /**
- * Sends a POST request with a JSON body to a webhook, with the address guard of requests to partners. The time limit
- * covers everything from the name look-up to the last byte. Call it outside a transaction.
+ * Sends a POST request with a JSON body to a webhook, protected by the same address guard as requests to partners. The
+ * time limit covers everything from the name look-up to the last byte. Execute this command outside a transaction.
  */
 export class PostToWebhook extends Command<WebhookOutcome> {
   constructor(

@@ -14,7 +14,7 @@ export interface UndeliveredCount {
   readonly oldest: Date;
 }
 
-/** Asks for the counts of undelivered notifications in all accounts. Large counts may be some seconds old. */
+/** Asks for the counts of undelivered notifications in all accounts. Large counts may be a few seconds old. */
 export class CountUndelivered extends Query<readonly UndeliveredCount[]> {}
 
 /** The number of attempts to all partners of an account in one hour. */
@@ -25,7 +25,10 @@ export interface AttemptCount {
   readonly failed: number;
 }
 
-/** Asks for the attempts of the last 24 hours in all accounts. Large counts may be some seconds old. */
+/**
+ * Asks for the number of attempts in each of the last 24 hours, for each account. Large counts may be a few seconds
+ * old.
+ */
 export class CountAttempts extends Query<readonly AttemptCount[]> {}
 
 /** The condition of a partner, as its queue and its newest attempts show it. */

@@ -5,10 +5,10 @@ import { Injectable } from '@nestjs/common';
  *
  * - `claimed`, `probe claimed`: rows are leased to this process, which has not queued them yet;
  * - `attempt ended`: the partner has answered, and nothing is recorded yet;
- * - `translating`, `translated`: before the statement, and between it and the sending of rows that were created
- *   claimed;
+ * - `translating`, `translated`: before the statement that translates events, and after it, when rows that were created
+ *   claimed are not yet sent;
  * - `changing subscription`: the transaction is about to commit;
- * - `handed over`: items of a bulk job have their rows in `deliveries`, and no loop was woken.
+ * - `handed over`: items of a bulk job have their rows in `deliveries`, and no loop has been woken yet.
  */
 export type RacePoint =
   | 'claimed'

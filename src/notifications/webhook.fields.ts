@@ -3,13 +3,13 @@ import { parseTokenUrl } from './partner/partner-address.js';
 import { headers } from './subscriptions/partner-auth.rules.js';
 import { url } from './subscriptions/subscription.rules.js';
 
-/** The rule for the address of a webhook. Unlike in a partner's address, a query is allowed. */
+/** The validation rule for the address of a webhook. Unlike in a partner's address, a query is allowed. */
 export const webhookUrl = url(
   parseTokenUrl,
   'The address of the webhook: https, without user information and fragment. The service sends `POST {url}`.',
 );
 
-/** The rule for the headers of requests to a webhook. */
+/** The validation rule for the headers of requests to a webhook. */
 export const webhookHeaders: Rule = {
   schema: {
     ...headers.schema,

@@ -139,7 +139,10 @@ export const INVENTED = {
   ErrorModel: {},
 } satisfies Record<string, Record<string, unknown>>;
 
-/** Example values that only the responses of one operation have, in addition to the values of the response's model. */
+/**
+ * Example values for the responses of single operations. They complete or replace the example values of the response's
+ * model.
+ */
 export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
   'GET /admin/error-queue': {
     state: 'ERROR_QUEUE',

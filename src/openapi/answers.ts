@@ -58,8 +58,8 @@ function merged(example: unknown, stated: Record<string, unknown>): unknown {
 }
 
 /**
- * Builds an example for a schema. The example of a member is taken from the member's model. If the model has no
- * example, it depends on the member's name or, failing that, on its schema.
+ * Builds an example for a schema. The example of a member is found by the model that contains the member, else by the
+ * member's name, else by the member's schema.
  */
 class Examples {
   constructor(

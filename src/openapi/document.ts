@@ -149,8 +149,8 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     raw: false,
     swaggerOptions: {
       persistAuthorization: false,
-      // All sections of Swagger UI are collapsed. If a table has 150 rows or more, Swagger UI only renders the visible
-      // rows, so the browser's own search would not find the others.
+      // All sections of Swagger UI are collapsed: with 150 rows or more, Swagger UI renders only the visible rows, and
+      // the browser's own search would not find the other rows.
       docExpansion: 'none',
       displayRequestDuration: true,
       tryItOutEnabled: true,

@@ -36,7 +36,7 @@ export const END = '2099-12-31T23:59:59Z';
 export const EXAM = '2098-06-15T14:00:00Z';
 export const CANDIDATE = 'C-1001';
 export const TEST = 'SANDBOX-ONE';
-/** Placeholders for generated ids in the examples. Users replace them by ids from responses. */
+/** Placeholders for generated ids in the examples. Users replace the placeholders with ids from responses. */
 export const UUID = '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41';
 export const BOOKING = 'B7K2M9QX4T';
 
@@ -196,7 +196,7 @@ const parameters = ({ account_code, examples }: Surroundings, path: string, name
   ...examples?.[name],
 });
 
-/** Replaces the members with these names, at any depth of an example body. */
+/** Replaces the values of the members that `values` names, at any depth of an example body. */
 function withValues(example: unknown, values: Record<string, string>): unknown {
   if (typeof example !== 'object' || example === null) return example;
   if (Array.isArray(example)) return example.map((item) => withValues(item, values));

@@ -4,8 +4,8 @@ import { integer, text } from '../platform/validation/rules.js';
 /** Matches the characters that HTTP allows in the value of a header (RFC 9110 §5.5). */
 const PRINTABLE = /^[\x20-\x7e]*$/;
 /**
- * The maximum length of a response header that repeats the address of the request. The head of a request has at most 16
- * KiB.
+ * The maximum length of a response header that repeats the address of the request. 32 KiB suffice, because the head of
+ * a request has at most 16 KiB.
  */
 const MOST_OF_ADDRESS = 32 * 1024;
 

@@ -72,8 +72,9 @@ const decidesOnResult = under(/\/result\/(hold|release|revoke)$/);
 const decides = under(/ \/admin\/eligibilities\/\{svc_id\}(\/(hold|release|approve|decline)[a-z-]*)?$/);
 
 /**
- * For each problem, the operations that can report it, in addition to those whose documented statuses imply it. One
- * test requires an entry for every code. Another test compares the responses in all tests with this table.
+ * For each problem, a condition for the operations that can report it. The documentation of an operation lists the
+ * problem if the condition holds and the operation documents the problem's status. One test requires an entry for every
+ * code. Another test compares the responses in all tests with this table.
  */
 const PLACES: Record<string, Where> = {
   validation_error: everywhere,

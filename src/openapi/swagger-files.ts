@@ -19,8 +19,8 @@ const FILES: Record<string, string> = {
 const DOCUMENT = '/swagger-ui-init.js';
 
 /**
- * Sends the files of Swagger UI in compressed form. The page loads several megabytes otherwise. Each file is compressed
- * at its first request.
+ * Sends the files of Swagger UI in compressed form. Otherwise, the page would load several megabytes. Each file is
+ * compressed at its first request.
  */
 export function swaggerFiles(): RequestHandler {
   const kept = new Map<string, Promise<Buffer>>();

@@ -20,10 +20,11 @@ interface Waiting<T> {
 /**
  * Batches requests that arrive while a batch is running. A request that arrives while no batch is running starts a
  * batch immediately. Otherwise, the next batch starts when the running batch has ended, or when that batch takes long
- * (behind a lock, for example) and fewer than four batches are running. The work for a request therefore always starts
- * after the request's arrival. Callers share a batch fairly, and a request that has waited too long is refused.
+ * (because it waits for a lock, for example) and fewer than four batches are running. A request never joins a batch
+ * that is already running, so its work always starts after its arrival. Callers share a batch fairly, and a request
+ * that has waited too long is refused.
  *
- * A batch of one request runs in that request's span; a larger batch belongs to no request and no trace.
+ * A batch of one request runs in the tracing span of that request; a larger batch belongs to no request and no trace.
  */
 export class Batcher<T extends { reject: (error: unknown) => void }> {
   /**
@@ -99,7 +100,7 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
       if (batch.length === this.most) break;
       batch.push(queue.shift()!);
       // A caller with further requests moves to the end of the queue. Iterating over a Map also visits entries that are
-      // added during the iteration.
+      // added during the iteration, so the loop can reach the caller again.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
     }

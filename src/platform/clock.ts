@@ -3,13 +3,13 @@ import { Injectable } from '@nestjs/common';
 /** A part of the service that must react when the sandbox's clock is moved. */
 interface Follower {
   /**
-   * Creates rows that must exist before other transactions see the new time. It runs in the transaction that moves the
-   * clock, and itself already sees the new time.
+   * Creates rows that must exist before other transactions see the new time. The function runs in the transaction that
+   * moves the clock, in which the new time is already visible.
    */
   prepare?: () => Promise<void>;
   /**
-   * Does all work that is due at the new time. Every process calls it immediately instead of waiting for the next
-   * scheduled round.
+   * Does all work that is due at the new time. Every process calls this method as soon as the clock has moved, instead
+   * of waiting for the next scheduled round.
    */
   catchUp?: () => Promise<void>;
 }
@@ -29,8 +29,8 @@ export class Clock {
   }
 
   /**
-   * Returns the milliseconds since the process started. They advance like {@link now}, but do not jump when the system
-   * clock is set.
+   * Returns the milliseconds since the process started, plus the time by which business time is ahead of the machine's
+   * time. The value advances like {@link now}, but does not jump when the system clock is set.
    */
   steadyMs(): number {
     return performance.now() + this.aheadMs;
@@ -46,8 +46,9 @@ export class Clock {
   }
 
   /**
-   * Sets how far business time is ahead of the machine's time, before the application has started. Its parts do due
-   * work in their first rounds. Only the sandbox calls it.
+   * Sets, before the application starts, how far business time is ahead of the machine's time. The call triggers no
+   * work: in its first scheduled round, each part of the service does the work that is due. Only the sandbox calls this
+   * method.
    */
   startAt(aheadMs: number): void {
     this.aheadMs = aheadMs;
@@ -55,7 +56,7 @@ export class Clock {
 
   /**
    * Sets how far business time is ahead of the machine's time. Resolves when all work that is due at the new time is
-   * done. Only the sandbox calls it.
+   * done. Only the sandbox calls this method.
    */
   async moveTo(aheadMs: number): Promise<void> {
     if (aheadMs === this.aheadMs) return;

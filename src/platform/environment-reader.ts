@@ -11,7 +11,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads environment variables and collects their faults, so that one error names all of them. */
+/** Reads environment variables and collects the faults in their values, so that one error names all faults. */
 export class EnvironmentReader {
   readonly faults: string[] = [];
 

@@ -7,8 +7,8 @@ export interface KnownSubscription {
 }
 
 /**
- * Asks which of these subscriptions exist, and for their accounts. The notifications module answers the query, so that
- * other modules need not read the table of subscriptions.
+ * Asks which of these subscriptions exist, and to which accounts they belong. The notifications module answers the
+ * query, so that other modules need not read the table of subscriptions.
  */
 export class FindKnownSubscriptions extends Query<KnownSubscription[]> {
   constructor(readonly ids: readonly string[]) {

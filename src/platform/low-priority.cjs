@@ -1,5 +1,6 @@
-// Gives the thread that loads this file a low priority. Linux has a priority for each thread: other work on the machine
-// runs first, and gets about nine tenths of a busy core. On other systems, the threads of a process share one priority.
+// Gives the thread that loads this file a low priority on Linux, which has a priority for each thread. Other work on
+// the machine then runs first, and gets about nine tenths of a busy core. On other systems, all threads of a process
+// share one priority, so nothing is changed.
 const { readlinkSync } = require('node:fs');
 const { constants, setPriority } = require('node:os');
 

@@ -7,14 +7,14 @@ export interface PersonNames {
 }
 
 /**
- * The minimum lengths of the ids and names that are searched for in texts. A shorter id is only matched as a whole
- * word, because its characters occur in many other texts.
+ * The minimum lengths, in characters, of ids and names for the search in texts. A shorter id is matched only as a whole
+ * word, because its characters also occur inside other words. A shorter name alone does not identify a person.
  */
 const LEAST_OF_AN_ID = 5;
 const LEAST_OF_A_NAME = 3;
 
 /**
- * Reduces a text to lower-case letters and digits, so that ids that differ only in blanks, case or punctuation become
+ * Reduces a text to lower-case letters and digits, so that ids that differ only in spaces, case or punctuation become
  * equal.
  */
 export function folded(text: string): string {
@@ -24,7 +24,7 @@ export function folded(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 }
 
-/** Returns the words of a text as one text, with a blank before and after each word. */
+/** Returns the words of a text as one text, with a space before and after each word. */
 function words(text: string): string {
   return ` ${text
     .normalize('NFKC')
@@ -34,8 +34,8 @@ function words(text: string): string {
 }
 
 /**
- * Returns whether a text identifies the person: by an id in any spacing, or by any of the names as a word. A name of
- * one or two letters does not count.
+ * Returns whether a text identifies the person: by one of the person's ids, whatever its case, spaces and punctuation,
+ * or by any of the person's names as a whole word. A name of one or two letters does not count.
  */
 export function namesPerson(text: string, { ids, names }: PersonNames): boolean {
   const written = words(text);
@@ -48,8 +48,8 @@ export function namesPerson(text: string, { ids, names }: PersonNames): boolean 
 }
 
 /**
- * Returns whether one text, or several texts together, contain a full name of the person. The names of other people
- * with the same name match, too.
+ * Returns whether one text, or several texts together, contain a full name of the person. The result is also true if
+ * the text means another person with the same name.
  */
 export function hasFullName(texts: readonly string[], { names }: PersonNames): boolean {
   const all = texts.map(folded);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PersonNames } from './person.js';
 
-/** A candidate of an account, identified by the client's id. */
+/** A candidate of an account, identified by the id that the client has given to the candidate. */
 export interface Candidate {
   readonly accountCode: string;
   readonly candidateId: string;
@@ -48,23 +48,23 @@ export abstract class PersonalData {
   }
 
   /**
-   * Returns the module's results that only a name links to the candidate. An operator has to decide whether these
-   * results are the candidate's.
+   * Returns the ids of the module's exam results that are linked to the candidate only by a name. An operator has to
+   * decide whether these results belong to the candidate.
    */
   findTiedByName(_subject: Subject): Promise<string[]> {
     return Promise.resolve([]);
   }
 
   /**
-   * Deletes data from which new records of the candidate could still be created. It is called before the candidate's
-   * records are collected.
+   * Deletes data from which new records of the candidate could still be created. The method is called before the
+   * candidate's records are collected for an erasure.
    */
   withhold(_candidate: Candidate): Promise<void> {
     return Promise.resolve();
   }
 }
 
-/** The registry of personal data. Each module registers the handler for its own tables. */
+/** The registry of the modules' handlers of personal data. Each module registers the handler for its own tables. */
 @Injectable()
 export class PersonalDataHolders {
   private readonly holders: PersonalData[] = [];
@@ -78,7 +78,10 @@ export class PersonalDataHolders {
   }
 }
 
-/** Returns a NotificationRequest, or the booking that it contains, without the members that identify the candidate. */
+/**
+ * Returns a copy of the object (a NotificationRequest, its booking or the data of an event) that does not identify the
+ * candidate. A fixed text replaces the candidate's names, and the pseudonym replaces the ids.
+ */
 export function withoutPerson<Snapshot extends Record<string, unknown>>(
   snapshot: Snapshot,
   pseudonym: string,

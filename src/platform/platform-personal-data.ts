@@ -16,8 +16,9 @@ const REWRITE_EVENTS = {
 };
 /** The number of stored responses that one statement searches. */
 const ANSWERS_AT_ONCE = 5_000;
-// Finds the stored responses to requests about the candidate. The audit entries of such a request, or the response
-// itself, contain the id of a record or the code of a booking.
+// Reads a batch of the stored responses. The column `is_own` marks a response to a request about the candidate: the
+// audit entries of that request, or the response itself, contain the id of one of the candidate's records or the code
+// of a booking.
 const READ_KEYS = {
   text: `SELECT consumer_key, username, idempotency_key,
            subjects && $1 OR EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(body, code) > 0) AS is_own
@@ -71,8 +72,8 @@ interface EventRow {
 }
 
 /**
- * Handles personal data in the tables of the platform: events, the change feed and stored responses. The audit log
- * needs no handling, because it contains only codes.
+ * Handles personal data in the tables of the platform: events, the change feed, stored responses and the reasons for
+ * jobs. The audit log needs no handling, because it contains only codes.
  */
 @Injectable()
 export class PlatformPersonalData extends PersonalData {

@@ -51,7 +51,7 @@ export class Secrets {
 
   /**
    * Returns a code for a record. If the setting CELL has a letter, the code begins with that letter, so that a proxy
-   * can route requests by it.
+   * can route requests by this letter.
    */
   code(length: number): string {
     const { cell } = this.config;
@@ -101,7 +101,7 @@ export class Secrets {
     sealed[0] = FORMAT;
     id.copy(sealed, 1);
     iv.copy(sealed, 1 + KEY_ID_BYTES);
-    // The value is encrypted in chunks, so that megabytes are copied once rather than twice.
+    // The value is encrypted in chunks, so that a large value is copied in memory once rather than twice.
     for (let at = 0; at < bytes.length; at += PIECE_BYTES)
       cipher.update(bytes.subarray(at, at + PIECE_BYTES)).copy(sealed, head + TAG_BYTES + at);
     cipher.final();

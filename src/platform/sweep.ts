@@ -2,7 +2,7 @@ import type { Logger } from './observability/logger.js';
 
 /**
  * Runs one round of a sweep in batches. Each function in `batches` is repeated until its batch is not full. An error is
- * logged and ends the round; the next round continues.
+ * logged and ends the round; the next round processes the remaining rows.
  * @param what the name of the data, for the log
  * @param size the number of rows in a full batch
  * @param batches functions that each process one batch and return the number of its rows

@@ -1,7 +1,8 @@
 /**
- * Calls `late` after `ms` milliseconds, unless the timer is cleared before. The call is deferred until the sockets were
- * read. Node checks timers before sockets, so a busy process would otherwise time out although the data has arrived.
- * `late` may still be called just after the timer was cleared by the code that read this data.
+ * Calls `late` after `ms` milliseconds, unless the timer is cleared first. When the timer fires, the call is deferred
+ * until Node has read the sockets. Node checks timers before sockets, so a busy process would otherwise report a
+ * timeout although the data has arrived. Because of this delay, `late` may still be called after the code that read the
+ * data has cleared the timer.
  */
 export function timeLimit(ms: number, late: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(late), ms);

@@ -8,6 +8,6 @@ test('the 20,000th URL with an umlaut is parsed like the first', () => {
   for (let call = 0; call < 20_000; call++) if (read() !== first) throw new Error(`call ${call} differs`);
 });
 
-test('a text that is no absolute URL has none', () => {
+test('parseUrl returns null for a text that is not an absolute URL', () => {
   expect(['', 'a', '//a', 'https://', 'https://a b/', '/x'].map(parseUrl)).toEqual(Array(6).fill(null));
 });

@@ -41,18 +41,19 @@ describe('a worker process', () => {
     },
   );
 
-  it('a worker process that is killed between two jobs fails one job at most', async () => {
+  it('when a worker process is killed between two jobs, at most one job fails', async () => {
     for (let time = 0; time < 20; time++) {
       const pid = await worker.run({ work: 'pid' });
       process.kill(Number(pid), 'SIGKILL');
-      // The kernel closes the channel before the end of the process is reported.
+      // The kernel closes the channel of the killed process before Node reports the end of the process. In every second
+      // round, the test therefore waits a little before it starts the next job.
       if (time % 2 === 0) await new Promise((resolve) => setTimeout(resolve, time / 4));
       await worker.run({ work: 'perhaps lost' }).catch(() => undefined);
       expect(await worker.run({ work: 'next' })).toBe('next');
     }
   });
 
-  it('a program that does not exist fails each of its jobs', async () => {
+  it('every job of a worker process fails if the program of the process does not exist', async () => {
     const missing = new WorkerProcess<{ work: string }, string>(join(folder, 'missing.cjs'), []);
     for (let time = 0; time < 2; time++) await expect(missing.run({ work: 'one' })).rejects.toThrow();
   });

@@ -2,17 +2,17 @@ import { fork, type ChildProcess } from 'node:child_process';
 
 /**
  * Runs one job at a time in a separate process. The program of the process sends `{ result }` or `{ error }` for each
- * job. The process starts with the first job, and ends with this process. If it has died, the next job starts a new
- * one.
+ * job. The first job starts the process, which ends when its parent (this process) ends. If the process has died, the
+ * next job starts a new process.
  *
- * Unlike a worker thread, a process has an address space of its own. Work that allocates much memory in it does not
- * delay the threads of this process.
+ * Unlike a worker thread, the separate process has its own address space. A job that allocates much memory there does
+ * not delay the threads of this process.
  */
 export class WorkerProcess<Job extends object, Result> {
   private child: ChildProcess | null = null;
 
   /**
-   * Prepares a process, which starts with its first job.
+   * Prepares a process that is started when it gets its first job.
    * @param program the path of the program, which must be CommonJS
    * @param options options of Node.js for the process
    */
@@ -32,7 +32,7 @@ export class WorkerProcess<Job extends object, Result> {
     try {
       return await answerOf<Result>(child, job, () => this.forget(child));
     } finally {
-      // An idle child does not keep this process running.
+      // An idle child process must not keep this process running.
       child.unref();
       child.channel?.unref();
     }
@@ -52,16 +52,17 @@ export class WorkerProcess<Job extends object, Result> {
   private start(): ChildProcess {
     const child = fork(this.program, {
       execArgv: [...this.options],
-      // The job has everything that the program needs. The environment contains secrets.
+      // The environment is empty, because the environment of this process contains secrets. The job has everything that
+      // the program needs.
       env: {},
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    // The first of these events shows that the process is dying.
+    // The first event of these three kinds shows that the process is dying.
     for (const sign of ['error', 'disconnect', 'exit']) child.on(sign, () => this.forget(child));
     return child;
   }
 
-  /** Gives no more jobs to a process that is dying. */
+  /** Kills a process that is dying, and gives it no more jobs. */
   private forget(child: ChildProcess): void {
     if (this.child === child) this.child = null;
     child.kill('SIGKILL');

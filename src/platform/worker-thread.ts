@@ -2,13 +2,13 @@ import { Worker, type TransferListItem, type WorkerOptions } from 'node:worker_t
 
 /**
  * Runs one job at a time in a separate thread. The program of the thread posts `{ result }` or `{ error }` for each
- * job. The thread starts with the first job. If the thread has died or was stopped, the next job starts a new thread.
+ * job. The first job starts the thread. If the thread has died or was stopped, the next job starts a new thread.
  */
 export class WorkerThread<Job, Result> {
   private worker: Worker | null = null;
 
   /**
-   * Prepares a thread, which starts with its first job.
+   * Prepares a thread that is started when it gets its first job.
    * @param program the path of the program that the thread runs
    */
   constructor(

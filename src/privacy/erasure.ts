@@ -23,12 +23,13 @@ import { candidateHasOpenBooking } from './privacy.errors.js';
  *
  * 1. Import rows that were not processed yet could still create records of the candidate. They are deleted first, under
  *    a lock.
- * 2. The candidate's records are locked, so that meanwhile nobody can book an exam, change a record or deliver a
- *    result. A SCHEDULED record prevents the erasure.
+ * 2. The candidate's records are locked, so that nobody can book an exam, change a record or deliver a result during
+ *    the erasure. A SCHEDULED record prevents the erasure.
  * 3. PENDING and ELIGIBLE records are cancelled in the same way as by a request. Their vouchers are released.
- * 4. Each module erases its own tables, under one pseudonym that cannot be traced back. The platform rewrites the events
- *    first. A translation holds its events locked until its notifications are committed, so none can appear after the
- *    notifications were rewritten (test/proof/model/records).
+ * 4. Each module erases its own tables, under one pseudonym that cannot be traced back. The platform rewrites the
+ *    events first. A process that turns events into notifications keeps the events locked until the notifications are
+ *    committed. No notification with the old data can therefore appear after the notifications were rewritten
+ *    (test/proof/model/records).
  * 5. A record that was erased before keeps its pseudonym and is not reported again.
  * 6. Everything is one transaction: a candidate is erased everywhere or nowhere.
  *
@@ -136,8 +137,8 @@ function isErased({ erased_datetime }: Eligibility): boolean {
 }
 
 /**
- * Returns the names and identifiers by which texts identify the candidate. Postal addresses are excluded, because other
- * people live there, too.
+ * Returns the names and identifiers by which texts identify the candidate. City, province, postal code and country are
+ * excluded, because other people have them, too.
  */
 function personOf(records: readonly Eligibility[]): PersonNames {
   const known = records.filter((record) => !isErased(record));

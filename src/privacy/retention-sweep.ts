@@ -13,8 +13,8 @@ import { Erasure } from './erasure.js';
 
 const POLL_MS = 15_000;
 /**
- * The interval between two rounds of the sweep, in milliseconds of business time. If the sandbox's clock is moved, the
- * next round begins immediately.
+ * The interval between two rounds of the sweep, in milliseconds by the service's clock. If the sandbox's clock is
+ * moved, the next round begins immediately.
  */
 const ROUND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;

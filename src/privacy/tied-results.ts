@@ -15,7 +15,7 @@ const STRIKE = {
   across: acrossAccounts.keyInHand,
 };
 
-/** Reads and erases the unmatched exam results that only a name links to an erased person. */
+/** Erases unmatched exam results that only a name links to an erased person. */
 @Injectable()
 export class TiedResults {
   constructor(

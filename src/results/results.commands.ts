@@ -6,7 +6,10 @@ import type { ResultState } from './records/result-state.entity.js';
 export interface DeliveredBody {
   readonly bytes: Buffer | undefined;
   readonly username: string;
-  /** An error in the request's path or headers, for which the result is refused. Its body is stored nevertheless. */
+  /**
+   * An error in the request's path or headers, because of which the result is refused. The result's body is stored
+   * nevertheless.
+   */
   readonly refusal?: DomainError;
   /** Whether the bytes are not parsed, because they are not JSON or not declared as JSON. */
   readonly isOpaque?: boolean;
@@ -85,7 +88,7 @@ export class DecideOnResult extends Command<void> {
   }
 }
 
-/** Deletes unmatched results that, as an operator has found, belong to an erased person. */
+/** Deletes unmatched results that an operator has attributed to an erased person. */
 export class EraseUnmatchedResults extends Command<void> {
   constructor(
     readonly accountCode: string,

@@ -25,7 +25,7 @@ export const resultIdConflict = defineProblem(
   'result_id_conflict',
   'invalid',
   'The result_id belongs to another candidate',
-  'The account already has a result of another candidate with this result_id. The service has kept the new result, and an operator will review it.',
+  'The account already has a result with this result_id, and that result belongs to another candidate. The service has kept the new result, and an operator will review it.',
   KEPT_RESULT,
 );
 export const candidateExamNotFound = defineProblem(

@@ -9,7 +9,7 @@ export interface UnmatchedCount {
   readonly which: string;
 }
 
-/** Asks for the number of waiting unmatched results in all accounts, where at most 10,000 are counted. */
+/** Asks for the number of waiting unmatched results in all accounts. At most 10,000 results are counted. */
 export class CountUnmatched extends Query<UnmatchedCount[]> {}
 
 /** Unmatched results that have waited for an operator for too long and may belong to the same accounts. */

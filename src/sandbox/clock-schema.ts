@@ -10,7 +10,8 @@ import { RECEIVED_SCHEMA } from './received-requests.js';
  * 2. For the service's role in this database, the schema precedes `pg_catalog` on the search path. The statements of
  *    the service and its programs, and the functions in the database, therefore read the sandbox's time without any
  *    change.
- * 3. The default of a column is bound to a function when it is declared, so the installation binds the defaults again.
+ * 3. The default of a column is bound to a function when it is declared, so the installation binds the defaults again,
+ *    to the functions of the sandbox.
  *
  * Every start of a sandbox installs the schema before its connection pools open. Other databases do not have the
  * schema, and no statement depends on it. `transaction_timestamp()` and Node's `performance.now()` keep the machine's
@@ -23,8 +24,8 @@ export async function installClock(databaseUrl: string): Promise<void> {
     // An advisory lock makes processes that install the sandbox's clock at the same time wait for each other.
     await client.query(`SELECT pg_advisory_xact_lock(hashtext('sandbox.clock'))`);
     const path = await searchPath(client);
-    // Without the sandbox's schema on the search path, the text of a column's default shows whether its `now()` is
-    // PostgreSQL's own function.
+    // The sandbox's schema is not on the search path here, so that the text of a column's default shows whether its
+    // `now()` is PostgreSQL's own function or the sandbox's.
     await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
     for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
     const { rows: clock } = await client.query<{ ahead_ms: number }>('SELECT ahead_ms FROM sandbox.clock FOR UPDATE');
@@ -62,8 +63,8 @@ export function clockFunctions(aheadMs: number): string[] {
 }
 
 /**
- * Selects the statements that bind the defaults of columns to the sandbox's functions, where this was not done yet. $1:
- * the search path.
+ * Selects the statements that bind the defaults of columns to the sandbox's functions, for each default that is not
+ * bound yet. $1: the search path.
  */
 const REBIND = `
   SELECT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT sandbox.%s', adrelid::regclass, attname, pg_get_expr(adbin, adrelid))

@@ -11,7 +11,7 @@ interface Objects {
 
 /**
  * Assigns subscriptions to the sandbox's operator, and returns the values with which the examples of partners' routes
- * work. The jobs wait for a suspended partner.
+ * work. Also creates replay jobs for these examples; the jobs stay unfinished, because their partner is suspended.
  */
 export async function partnerExamples(client: SandboxClient, objects: Objects): Promise<OperationValues> {
   const { subscriptions, resent, waiting } = objects;

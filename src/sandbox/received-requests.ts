@@ -4,21 +4,21 @@ import { Database, prepared } from '../platform/database/database.js';
 import { PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 
 /**
- * The numbers of requests to the sandbox's partner that are kept, and that are listed. More requests are kept than
- * listed, so that the requests of one booking remain when other bookings have many requests.
+ * The number of requests to the sandbox's partner that are kept, and the number that are listed. More requests are kept
+ * than listed, so that the requests of one booking remain when other bookings have many requests.
  */
 const MOST_KEPT = 1_000;
 const MOST_LISTED = 100;
 
 /**
- * SQL that creates a table in the schema of the clock (clock-schema.ts). Every process of the sandbox shows the
- * requests that any process received.
+ * SQL that creates the table of received requests in the schema of the clock (clock-schema.ts). Through the table,
+ * every process of the sandbox shows the requests that any of them has received.
  */
 export const RECEIVED_SCHEMA = [
   `CREATE SEQUENCE IF NOT EXISTS sandbox.received_number`,
   `CREATE TABLE IF NOT EXISTS sandbox.received (slot int PRIMARY KEY, number bigint NOT NULL, received_datetime timestamptz NOT NULL,
      method text NOT NULL, path text NOT NULL, headers jsonb NOT NULL, body text NOT NULL, booking_code text)`,
-  // Release 1.0.0 created the table without this column.
+  // Release 1.0.0 created the table without the column svc_eligiblity_id.
   `ALTER TABLE sandbox.received ADD COLUMN IF NOT EXISTS svc_eligiblity_id text`,
 ];
 
@@ -36,7 +36,10 @@ const LIST = prepared(
    WHERE $1::text IS NULL OR booking_code = $1 ORDER BY number DESC LIMIT ${MOST_LISTED}`,
 );
 
-/** SQL: the requests about the bookings $1 and the records $2. A change of a record may have no booking. */
+/**
+ * SQL: the condition for requests about the bookings $1 or the records $2. A request about a record need not name a
+ * booking.
+ */
 const OF_CANDIDATE = 'booking_code = ANY ($1::text[]) OR svc_eligiblity_id = ANY ($2::text[])';
 const FIND_OF_CANDIDATE = prepared(
   'sandbox-received-of-candidate',
@@ -87,7 +90,7 @@ export class ReceivedRequests extends PersonalData {
   }
 }
 
-/** Returns the codes of the booking and the record in the body of a request; null for each that the body lacks. */
+/** Returns the codes of the booking and the record in the body of a request; null for a code that the body lacks. */
 function codesOf(body: string): Record<'booking_code' | 'svc_eligiblity_id', string | null> {
   const { booking_code, svc_eligiblity_id } = membersOf(body);
   const orNull = (code: unknown) => (typeof code === 'string' ? code : null);

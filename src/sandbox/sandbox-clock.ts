@@ -28,7 +28,7 @@ const ADVANCE = prepared(
   'sandbox-clock-advance',
   `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
 );
-// Sets the sandbox's clock to a later time, or to the second that it currently shows.
+// Sets the sandbox's clock to a later time; the second that the clock currently shows is also accepted.
 const SET = prepared(
   'sandbox-clock-set',
   `UPDATE sandbox.clock SET generation = generation + 1,
@@ -51,8 +51,8 @@ export type Move = { advanceS: number } | { to: Date };
  * 1. Each process listens for clock moves on its own connection. On this connection, it holds a shared lock whose key
  *    is the generation of the clock that the process uses.
  * 2. A move is one transaction. It writes the clock's row, the SQL time functions, the rows that must exist at the new
- *    time, and the audit entry. A NOTIFY is sent after the commit. A process that misses it reads the clock's row when
- *    its listener polls the next time.
+ *    time, and the audit entry. A NOTIFY is sent after the commit. A process that misses the NOTIFY reads the clock's
+ *    row when its listener polls the next time.
  * 3. The response to the move is sent once no process holds the lock of an older generation. From then on, every
  *    process and every statement uses the new time.
  */
@@ -144,7 +144,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationBootstrap, OnApp
     );
     const [{ ahead_ms, generation }] = rows;
     if (generation === this.generation) return;
-    // No query can be asked before the application has started, because its handler is not yet registered.
+    // While the application starts, the clock is set without the work that follows a move, because the handlers of the
+    // queries in that work are not registered yet.
     if (this.isStarting) this.clock.startAt(ahead_ms);
     else this.caughtUp = this.clock.moveTo(ahead_ms);
     await client.query('SELECT pg_advisory_lock_shared($1, $2)', [LOCKS, generation]);

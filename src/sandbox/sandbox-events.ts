@@ -24,8 +24,8 @@ const FIND = prepared(
 type Found = RescheduleBooking['appointment'] & { account_code: string; status: string };
 
 /**
- * Changes a booking in such a way that an event is raised. It runs the commands of ordinary requests, with the same
- * effects.
+ * Raises an event of a booking by changing the booking. The change runs the commands of ordinary requests, with the
+ * same effects.
  */
 @Injectable()
 export class SandboxEvents {

@@ -8,7 +8,7 @@ export interface SandboxAccess {
 }
 
 const TEST = 'SANDBOX-ONE';
-/** The name of the account with the sample partners and the entries to delete. */
+/** The name of the account that contains the sample partners and the entries for the examples of DELETE. */
 const SAMPLES = 'Sandbox samples';
 const END = '2099-12-31T23:59:59Z';
 const EXAM = '2098-06-15T14:00:00Z';
@@ -28,14 +28,15 @@ const UNMATCHED = '/admin/unmatched-results/{id}';
  * object, so the examples work in any order. The objects are created by requests, as a client would create them.
  *
  * Objects that only operators read belong to a second account. The sample partners therefore get no notification about
- * the bookings in the sandbox's own account, and its catalogue contains no entries to delete.
+ * the bookings in the sandbox's own account, and the catalogue of the sandbox's own account contains no entries to
+ * delete.
  */
 export class SandboxExamples {
   private candidates = 100;
-  /** The beginning of the candidates' ids. */
+  /** The prefix of the ids of all sample candidates. */
   private prefix = 'S-';
   private readonly values: OperationValues = {};
-  /** The code of the account with the sample partners and the entries to delete. */
+  /** The code of the account that contains the sample partners and the entries for the examples of DELETE. */
   private samples = '';
 
   constructor(
@@ -151,7 +152,7 @@ export class SandboxExamples {
 
   private async samplesAccount(): Promise<string> {
     const accounts = await this.client.call<Values[]>('GET', '/admin/accounts?limit=200');
-    // The account exists after an attempt that was interrupted.
+    // If an earlier start was interrupted, the account may already exist.
     const { account_code } =
       accounts.find(({ name }) => name === SAMPLES) ??
       (await this.client.call<Values>('POST', '/admin/accounts', { name: SAMPLES }));
@@ -172,14 +173,15 @@ export class SandboxExamples {
       account_codes: [this.samples],
       scopes: ['read'],
     });
-    // The user exists after an attempt that was interrupted. Its candidates exist, too.
+    // The user already exists if an earlier start was interrupted. The candidates of that start may exist, too, so the
+    // new candidates get another prefix.
     if (!ok) this.prefix = `S-${crypto.randomUUID().slice(0, 4)}-`;
     this.use({ consumer_key, username: 'sample-user' }, '*');
   }
 
   /**
-   * Creates partners, notifications in the error queue, and jobs, in the account of the samples. The jobs wait for a
-   * suspended partner.
+   * Creates partners, notifications in the error queue, and jobs, in the account of the samples. The jobs stay
+   * unfinished, because their partner is suspended.
    */
   private async partners(): Promise<void> {
     const kept = await this.subscription('A partner');

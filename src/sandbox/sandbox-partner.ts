@@ -16,7 +16,7 @@ const RENEW_MS = 30 * 86_400_000;
 /** The delay of the response to `/slow`, in milliseconds. It is longer than the maximum `wait_ms` of a partner. */
 const SLOW_MS = 65_000;
 const MOST_BYTES = 256 * 1024;
-/** The booking code in a sample (notifications/notification-request.ts). */
+/** The booking code in a sample notification (notifications/notification-request.ts). */
 const SAMPLE = '"SAMPLE0001"';
 
 /** The data that the sandbox's partner keeps across restarts, so that subscriptions to it keep working. */
@@ -28,7 +28,7 @@ interface Kept {
 
 /**
  * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its response. After
- * `/400` or any other status, the response has that status. After `/slow`, it is 200 after a minute. After `/close`,
+ * `/400` or any other status, the response has that status. After `/slow`, it is 200 after 65 seconds. After `/close`,
  * the partner closes the connection without a response. After `/samples`, it answers 200 to samples and 400 to all
  * other notifications, like a partner that knows no candidate. Without such a segment, the response is 200. Every
  * request is stored ({@link ReceivedRequests}).
@@ -54,8 +54,8 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
     this.server = server;
     server.on('tlsClientError', () => undefined);
     const listened = await listen(server, kept.port);
-    // Another process of this sandbox may already use the port. Its partner is equivalent, and the requests that it
-    // receives can be read in this process, too.
+    // Another process of this sandbox may already use the port. The partner in that process is equivalent, and the
+    // requests that it receives can be read in this process, too.
     const port = listened ? (server.address() as AddressInfo).port : kept.port;
     if (port !== kept.port) this.keep({ ...kept, port });
     this.partner_url = `https://localhost:${port}`;

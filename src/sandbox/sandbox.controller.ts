@@ -50,7 +50,7 @@ export class SandboxController {
   @ApiOperation({
     summary: 'Make an event for a booking',
     description:
-      'Does to the booking what raises the event: moves it by an hour (or where its window has no room to the same time), cancels it, records an absence, or delivers a result, which completes the exam.',
+      'Changes the booking so that the event occurs: moves it by an hour (or by a minute if a move by an hour is not possible), cancels it, records an absence, or delivers a result, which completes the exam.',
   })
   @Answer(202, EventRequest, 'Done; partners are being told.')
   @BodyProblems(404, 409)

@@ -17,7 +17,7 @@ export interface VoucherDefinition {
 }
 
 /**
- * Creates a voucher, or replaces the voucher's definition. The number of its uses is kept.
+ * Creates a voucher, or replaces the voucher's definition. A replaced voucher keeps its number of uses.
  * @throws DomainError account_not_found; validation_error with `test_unknown` at `/test_codes/{index}`
  */
 export class PutVoucher extends Command<Voucher> {
@@ -44,8 +44,8 @@ export class DeleteVoucher extends Command<void> {
 }
 
 /**
- * A voucher that cannot be redeemed, with the reason as a code: voucher_unknown, _not_applicable, _not_yet_valid,
- * _expired or _exhausted.
+ * A voucher that cannot be redeemed, with the reason as a code: voucher_unknown, voucher_not_applicable,
+ * voucher_not_yet_valid, voucher_expired or voucher_exhausted.
  */
 export interface VoucherRefusal {
   readonly voucherCode: string;
@@ -85,8 +85,8 @@ export class SetVouchers extends Command<VoucherRefusal[]> {
 }
 
 /**
- * Releases all vouchers of an eligibility and gives their uses back. It runs in the current transaction, like {@link
- * SetVouchers}.
+ * Releases all vouchers of an eligibility, and lowers their numbers of uses accordingly. The command runs in the
+ * current transaction, like {@link SetVouchers}.
  */
 export class ReleaseVouchers extends Command<void> {
   constructor(readonly svcEligibilityId: string) {

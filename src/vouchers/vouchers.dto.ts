@@ -26,8 +26,8 @@ declareFaults({
   discount_type_invalid: ['The value is not a known type of discount.', 'Use PERCENT or AMOUNT.'],
   currency_invalid: ['The value is not a currency code.', 'Use a three-letter code of ISO 4217.'],
   too_many_decimals: [
-    'The discount has more decimal places than its currency allows, or a percentage has more than two.',
-    'Round the discount to the decimal places of its currency, or a percentage to two.',
+    'The discount is an amount with more decimal places than its currency allows, or a percentage with more than two decimal places.',
+    'Round an amount to the decimal places of its currency, and a percentage to two decimal places.',
   ],
 });
 

@@ -12,7 +12,7 @@ import {
   SetVouchersHandler,
 } from './vouchers.handlers.js';
 
-/** The vouchers module: the definitions of vouchers, and their redemption for and release from eligibilities. */
+/** The vouchers module: it defines vouchers, redeems them for eligibilities, and releases them again. */
 @Module({
   controllers: [VouchersController],
   providers: [

@@ -19,8 +19,9 @@ export class FindVouchersOfMany extends Query<Map<string, string[]>> {
 }
 
 /**
- * Asks for the faults that {@link SetVouchers} would report, for a request that is refused anyway and lists all its
- * faults. Nothing is locked or redeemed. `svcEligibilityId` is null if the eligibility does not exist yet.
+ * Asks for the faults that {@link SetVouchers} would report. The query is used for a request that is refused anyway,
+ * because the refusal lists all faults. Nothing is locked or redeemed. `svcEligibilityId` is null if the eligibility
+ * does not exist yet.
  */
 export class FindVoucherRefusals extends Query<VoucherRefusal[]> {
   constructor(

@@ -13,8 +13,8 @@ declareFaults({
   ],
   voucher_expired: ['The voucher has expired.', 'Use another voucher.'],
   voucher_exhausted: [
-    'The voucher has already been used as often as it may be used.',
-    'Use another voucher, or remove this voucher from an eligibility that has it.',
+    'The voucher has already been used the maximum number of times.',
+    'Use another voucher, or remove this voucher from another eligibility that uses it.',
   ],
 });
 
@@ -37,7 +37,7 @@ const NOT_YET_VALID: Refusal = { code: 'voucher_not_yet_valid', detail: 'The vou
 const EXPIRED: Refusal = { code: 'voucher_expired', detail: 'The voucher has expired.' };
 const EXHAUSTED: Refusal = {
   code: 'voucher_exhausted',
-  detail: 'The voucher has already been used as often as it may be used.',
+  detail: 'The voucher has already been used the maximum number of times.',
 };
 
 /**
@@ -54,23 +54,28 @@ export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, n
 }
 
 const USUAL_DECIMALS = 2;
-/** The number of decimals of those ISO 4217 currencies that do not have the usual two. */
+/** The number of decimals of each ISO 4217 currency that does not have the usual two decimals. */
 const DECIMALS = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
   ...'CLF UYW'.split(' ').map((code) => [code, 4] as const),
 ]);
-/** Matches the codes of ISO 4217 that are not money: codes for tests, metals, units of account and "no currency". */
+/**
+ * Matches the codes of ISO 4217 that do not denote money: codes for tests, metals, units of account and "no currency".
+ */
 const NO_MONEY = /^X(?!AF|CD|CG|OF|PF)/;
 
-/** Returns whether the ISO 4217 code, in any case, denotes money. Only such a currency is allowed for a discount. */
+/**
+ * Returns whether the ISO 4217 code, in upper or lower case, denotes money. Only such a currency is allowed for a
+ * discount.
+ */
 export function isMoney(currency: string): boolean {
   return !NO_MONEY.test(currency.toUpperCase());
 }
 
 /**
- * Returns whether the discount has no more decimals than its currency allows. The currency's code may be in any case.
- * It is null for a percentage, which may have two decimals.
+ * Returns whether the discount has no more decimals than its currency allows. The currency's code may be in upper or
+ * lower case. It is null for a percentage, which may have two decimals.
  */
 export function hasDecimalsOf(discount: number, currency: string | null): boolean {
   const decimals = DECIMALS.get(currency?.toUpperCase() ?? '') ?? USUAL_DECIMALS;
@@ -84,7 +89,7 @@ export interface VoucherChange {
 }
 
 /**
- * Returns the changes after which a record has exactly the wanted vouchers.
+ * Returns the changes that give the record exactly the requested vouchers.
  * @param vouchers all existing vouchers that the record has now or will have
  */
 export function changeOf(

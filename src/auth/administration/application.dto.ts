@@ -77,8 +77,8 @@ export class ApplicationModel {
   scopes: Scope[];
 
   /**
-   * The lists of an application in a response may be empty: the console's own application has no grants, because its
-   * sessions need none.
+   * The grants of the application. In a response, the list may be empty: the console's own application has no grants,
+   * because its sessions need none.
    */
   @Field(listOf(oneOf(GRANTS, 'grant_unknown'), 10), { required: true })
   grants: Grant[];

@@ -32,7 +32,7 @@ const LIST = prepared(
   acrossAccounts.rights,
 );
 // Changes an application. A trigger ends the token families that have a removed scope. If the application was disabled,
-// it ends all families of the application.
+// the trigger ends all families of the application.
 const UPDATE = prepared(
   'application-update',
   `UPDATE applications SET name = coalesce($2, name), scopes = coalesce($3, scopes),

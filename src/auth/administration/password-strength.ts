@@ -5,7 +5,7 @@ import { fault } from '../../platform/validation/rules.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
 const LEAST_GUESSES = 1e8;
-/** The characters that do not make a repeated user name harder to guess. */
+/** Matches the characters that may separate repetitions of a user name. They do not make a password harder to guess. */
 const SEPARATORS = /[\s._@+-]/g;
 /**
  * The idle time, in milliseconds, after which the thread that estimates passwords stops. Its word lists occupy 34 MB
@@ -31,7 +31,7 @@ export class PasswordStrength implements OnApplicationShutdown {
 
   /** Returns a `password_weak` fault at `/password` if the password is weak. */
   async faults(password: string, username: string): Promise<readonly Fault[]> {
-    // The estimate overrates a user name that is repeated.
+    // The estimate of zxcvbn is too high for a password that only repeats the user name.
     const isName = password.toLowerCase().replaceAll(username.toLowerCase(), '').replace(SEPARATORS, '') === '';
     if (!isName && (await this.guesses(password, username)) >= LEAST_GUESSES) return [];
     const detail = isName

@@ -49,7 +49,7 @@ interface Changes {
 
 export interface ChangedUser extends LoggedIn {
   readonly disabled: boolean;
-  /** The names of the rights that a change of the user has added or removed. */
+  /** The rights of the user that the change has extended or reduced. */
   readonly changedRights: readonly ('scopes' | 'account_codes')[];
 }
 
@@ -59,7 +59,8 @@ export interface ChangedUser extends LoggedIn {
  * 1. Triggers end the affected token families when a scope, account or subscription is removed, the password is
  *    changed, or the user is disabled.
  * 2. A trigger refuses a change after which nobody could sign in as an operator.
- * 3. With OPERATOR_PASSWORDS=off, the token families that an operator obtained with a password end as well.
+ * 3. With OPERATOR_PASSWORDS=off, a change of an operator also ends the token families that the operator obtained with
+ *    a password.
  */
 @Injectable()
 export class UserRights {

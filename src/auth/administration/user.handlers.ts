@@ -34,7 +34,8 @@ const LIST = prepared(
   `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
   acrossAccounts.rights,
 );
-// An application that is itself the caller appears in the audit log by its consumer key.
+// Finds out whether a name is the consumer key of an application. An application that is itself the caller appears in
+// the audit log under its consumer key, so no user may have this name.
 const IS_CONSUMER_KEY = prepared(
   'user-is-consumer-key',
   `SELECT 1 FROM applications WHERE consumer_key = $1`,

@@ -65,7 +65,8 @@ export class SignInDenied extends Error {}
  *    token's signature, issuer, audience, time and nonce are checked. The groups are read from the ID token, or from
  *    the provider's user information.
  *
- * Never trust a claim outside an ID token that passed step 3, and keep no token of the provider.
+ * Never trust a claim from anywhere except an ID token that passed step 3 (names and groups may also come from the user
+ * information). Never store a token of the provider.
  */
 @Injectable()
 export class IdentityProvider {

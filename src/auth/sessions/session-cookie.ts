@@ -4,7 +4,8 @@ import { HttpConfig } from '../../platform/http/http.config.js';
 
 /**
  * Sets and reads the console's cookies. Scripts cannot read them, and pages of other sites cannot make a browser send
- * them with a call (`SameSite`). If their names have the prefix `__Host-`, no neighbouring host can set them either.
+ * them with an API call (`SameSite`). If their names have the prefix `__Host-`, no neighbouring host can set them
+ * either.
  */
 @Injectable()
 export class ConsoleCookies {

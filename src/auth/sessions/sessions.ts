@@ -18,8 +18,8 @@ import { TokenStore, type Origin } from '../tokens/token-store.js';
  */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
 /**
- * The scopes that a console session can have: all except `launch`. Users with `results` see photos and links of
- * results.
+ * The scopes that a console session can have: all except `launch`. With the scope `results`, users see the photos and
+ * links of results.
  */
 const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'launch');
 
@@ -68,7 +68,7 @@ export interface SessionView {
  *
  * 1. A session is a token family of the console's own application. Its only access token is in the cookie, and the
  *    token's hash is in the table. A session therefore survives restarts, works in every process, and ends whenever
- *    tokens end: after a new password, a disabled user or a removed scope.
+ *    tokens end: when the password is changed, the user is disabled or a scope is removed.
  * 2. A call with the cookie is accepted only with the header that our own pages add. The token is valid only in the
  *    cookie.
  * 3. Every call extends the session until {@link IDLE_S} from now, but never beyond the expiry of the token family.
@@ -113,7 +113,8 @@ export class Sessions {
       const family = before === null ? null : await this.familyOf(before);
       if (family) await this.tokens.endFamily(family.family_id);
       await this.database.execute(MAKE_APPLICATION, [CONSOLE_KEY, sha256(randomToken()), CONSOLE_SCOPES]);
-      // The scopes of the console's own application are read, because an operator may have removed some of them.
+      // The scopes of the console's own application are read from the database, because an operator may have removed
+      // some of them.
       const console = await this.database.queryOne<{ scopes: Scope[] }>(FIND_SCOPES, [CONSOLE_KEY]);
       const scopes = grantedScopes(undefined, console!.scopes, user.scopes);
       if (!scopes || !mayUseConsole(scopes)) return false;

@@ -13,10 +13,10 @@ const FIND = prepared(
 );
 
 // Records the result of a sign-in attempt. $2: 1 after a wrong password, 0 after a right one; $3: the number of
-// failures that locks the name; $4: the seconds for which failures are remembered; $5: the application, or the part of
-// it, in which the name is locked. The row of a locked name does not change until it expires. This distinguishes the
-// failure that locked the name from later failures. The stored expiry has passed if it is at least $4 seconds before
-// the new expiry.
+// failures that locks the name; $4: the seconds for which failures are remembered; $5: the application or, for the
+// console's public form, the address for which the name is locked. While a name is locked, its expiry does not change,
+// and later attempts set the number of failures to $3 + 1. The failure that locked the name therefore differs from
+// later failures. The stored expiry has passed if it is at least $4 seconds before the new expiry.
 const IS_FORGOTTEN = `attempt.forget_at - excluded.forget_at <= make_interval(secs => -$4::float8)`;
 const SETTLE = prepared(
   'login-settle',
@@ -44,8 +44,8 @@ const CEILING_S = 3600;
 const ALL = '';
 const SECONDS_LEFT = `ceil(extract(epoch FROM attempt.forget_at - statement_timestamp()))::int AS seconds_left`;
 
-// Locks the row of a user name, so that attempts to sign in with the name wait for each other. A right password creates
-// no row.
+// Locks the row of a user name, so that attempts to sign in with the name wait for each other. If the password is
+// right, a missing row is not created.
 const LOCK_NAME = prepared(
   'login-lock-name',
   `SELECT failures, ${SECONDS_LEFT} FROM login_attempts AS attempt
@@ -58,8 +58,8 @@ const MAKE_AND_LOCK_NAME = prepared(
    ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET failures = attempt.failures
    RETURNING failures, ${SECONDS_LEFT}`,
 );
-// Counts a wrong password for the user name. The hour begins with the first wrong password; later ones do not extend
-// it.
+// Counts a wrong password for the user name. The hour begins with the first wrong password; later wrong passwords do
+// not extend the hour.
 const COUNT_FOR_NAME = prepared(
   'login-count-for-name',
   `UPDATE login_attempts SET
@@ -107,8 +107,8 @@ interface Verdict {
  *
  * 1. Look up the user and verify the password against the stored hash. For an unknown user, a decoy hash is verified,
  *    so that the check takes equally long.
- * 2. If there were wrong guesses, lock the row that counts them for the name. Beyond the ceiling, no password is
- *    accepted.
+ * 2. If there were wrong guesses, lock the row that counts them for the name. Beyond the ceiling ({@link CEILING} wrong
+ *    guesses in an hour), no password is accepted.
  * 3. Record the result in one statement. Its row lock serializes the attempts for one name in one application. A right
  *    password counts only if the name was not locked before. Parallel guesses are therefore no better than sequential
  *    guesses.

@@ -23,13 +23,13 @@ test.each([[[]], [['exam-admin']], [['EXAM-ADMINS']], [['exam-support-']], [['ex
   (groups) => expect(rightsOf(groups, ['ACME'], settings)).toBeNull(),
 );
 
-test('a group setting that is omitted grants no rights', () => {
+test('an omitted group setting grants no rights', () => {
   const none = { ...settings, adminGroup: null, supportGroupPrefix: null };
   expect(rightsOf(['null', 'exam-admins', 'ACME'], ['ACME'], none)).toBeNull();
   expect(accountsNamedBy(['ACME'], none)).toEqual([]);
 });
 
-test('reads the groups of a user from a list or a single name in a claim, and treats a missing claim as no groups', () => {
+test("reads a user's groups from a claim that contains a list or a single name, and treats a missing claim as no groups", () => {
   expect(groupsIn({ groups: ['a', 'b'] }, 'groups')).toEqual(['a', 'b']);
   expect(groupsIn({ groups: 'a' }, 'groups')).toEqual(['a']);
   expect(groupsIn({ groups: [] }, 'groups')).toEqual([]);

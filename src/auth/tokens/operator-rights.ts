@@ -36,8 +36,8 @@ export function rightsOf(
 /**
  * Returns the person's groups from the claims of the identity provider; null if the provider omitted them. Providers
  * send a list, a single name, or nothing for a person without groups. If a provider omits the groups, a distributed
- * claim says so (OpenID Connect Core §5.6.2), or the claim `hasgroups`, which Microsoft Entra sends for more than 200
- * groups.
+ * claim (OpenID Connect Core §5.6.2) or the claim `hasgroups` says so. Microsoft Entra sends `hasgroups` for more than
+ * 200 groups.
  */
 export function groupsIn(claims: Readonly<Record<string, unknown>>, groupsClaim: string): string[] | null {
   const claim = claims[groupsClaim];
@@ -54,8 +54,8 @@ function areLeftOut(claims: Readonly<Record<string, unknown>>, groupsClaim: stri
 }
 
 /**
- * Returns the SQL condition that a token family must be refused, because its user (`users`) is an operator who signed
- * in with a password.
+ * Returns the SQL condition that is true for a token family that must be refused, because its user (`users`) is an
+ * operator who signed in with a password.
  */
 export function isRefusedPassword(byPassword: string, passwordsAreOff: string): string {
   return `(${byPassword} AND ${passwordsAreOff} AND users.scopes && '{admin,support}')`;

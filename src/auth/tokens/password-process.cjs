@@ -2,8 +2,8 @@
 require('../../platform/low-priority.cjs');
 const { hashSync, verifySync } = require('@node-rs/argon2');
 
-// A terminal and systemd send these signals to all processes of the service. The hashes that are under way are still
-// needed while the service completes its requests.
+// These signals are ignored. A terminal and systemd send them to all processes of the service, but the hashes that are
+// under way are still needed while the service completes its requests.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
 
 process.on('message', ({ password, cost, hashed }) => {

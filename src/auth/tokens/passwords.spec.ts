@@ -25,7 +25,7 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, hashed, 'correct horse batterY')).resolves.toBe(false);
   });
 
-  it('refuses every password of an unknown user, with the work of one hash', async () => {
+  it('refuses the password of an unknown user after comparing it with a decoy hash of the same cost', async () => {
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
     const decoy = (passwords as unknown as { decoy: string }).decoy;
     expect(decoy).toHaveLength((await passwords.hash('correct horse battery')).length);
@@ -45,25 +45,25 @@ describe('Passwords', () => {
     clock.mockRestore();
   }, 60_000);
 
-  it('continues to check passwords after a stored hash that cannot be parsed', async () => {
+  it('continues to check passwords after a check failed because the stored hash could not be parsed', async () => {
     await expect(passwords.verify(FLOW, 'no hash', 'correct horse battery')).rejects.toThrow();
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
   });
 
-  it('hashes passwords in processes of lower priority, on Linux', async () => {
+  it('on Linux, hashes passwords in processes of lower priority', async () => {
     if (process.platform !== 'linux') return;
     await passwords.hash('correct horse battery');
     expect(hashingProcesses().map((pid) => getPriority(pid))).toContain(getPriority() + 10);
   });
 
-  it('a hashing process does not get the environment of the service', async () => {
+  it('a hashing process does not get the environment variables of the service', async () => {
     if (process.platform !== 'linux') return;
     await passwords.hash('correct horse battery');
     for (const pid of hashingProcesses())
       expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).toMatch(/^(NODE_CHANNEL_[A-Z_]+=\w+\0)*$/);
   });
 
-  it('completes the hashes that are under way after the signals that end the service', async () => {
+  it('the hashing processes continue to check passwords after SIGTERM', async () => {
     if (process.platform !== 'linux') return;
     const hashed = await passwords.hash('correct horse battery');
     for (const pid of hashingProcesses()) process.kill(pid, 'SIGTERM');
@@ -77,7 +77,7 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
   });
 
-  it('a full queue of password checks refuses checks of the caller with the most queued checks, and keeps those of other callers', async () => {
+  it('when the queue of password checks is full, refuses checks only of the caller with the most queued checks', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const refused: DomainError[] = [];

@@ -23,14 +23,14 @@ const RETRY_AFTER_S = 2;
  */
 const MOST_WAIT_MS = 20_000;
 /**
- * The pause after a hash while other entries wait, as a multiple of the hash's processor time. {@link REST_OF_PROCESS}
- * applies to the process, and {@link REST_OF_GROUP} to the group of callers if the group has more entries.
+ * The pauses after a hash, as multiples of the hash's processor time. If other entries wait, the hashing process pauses
+ * for {@link REST_OF_PROCESS}. A group of callers that still has entries pauses for {@link REST_OF_GROUP}.
  */
 const REST_OF_PROCESS = 1;
 const REST_OF_GROUP = 4;
 /**
- * The group of entries of operators who set passwords. It is separate, so that operators do not wait behind token
- * requests.
+ * The group of callers for operators who set passwords. The group is separate, so that operators do not wait behind
+ * token requests.
  */
 const ADMINISTRATION = 'administration';
 
@@ -70,8 +70,8 @@ function newProcess(): HashingProcess {
  *    application. All unauthenticated callers of the console's form together count as one application.
  * 2. When the queue is full, the newest entry of the longest flow is refused with 503. An entry that waits too long is
  *    also refused.
- * 3. A group that has more waiting entries pauses for {@link REST_OF_GROUP} times the processor time of its last hash.
- *    A flood therefore takes a fifth of a core, and the latency of other requests stays low.
+ * 3. A group that still has waiting entries pauses after each hash for {@link REST_OF_GROUP} times the processor time
+ *    of its last hash. A flood therefore takes a fifth of a core, and the latency of other requests stays low.
  *
  * Never hash a password outside this queue: that would delay all other requests.
  */
@@ -84,8 +84,8 @@ export class Passwords implements OnApplicationShutdown {
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**
-   * A hash that no password has. The passwords of unknown users are verified against it, so that the check takes equally
-   * long.
+   * A hash that matches no password. The passwords of unknown users are verified against it, so that the check takes
+   * equally long.
    */
   private readonly decoy = decoyHash();
 

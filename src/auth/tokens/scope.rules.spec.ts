@@ -4,7 +4,7 @@ describe('grantedScopes', () => {
   const user = ['update', 'read', 'admin'] as const;
   const application = ['read', 'update', 'create'] as const;
 
-  it('when no scope is requested, grants in sorted order every scope that both user and application have', () => {
+  it('when no scope is requested, grants every scope that user and application share, in sorted order', () => {
     expect(grantedScopes(undefined, application, user)).toEqual(['read', 'update']);
   });
 

@@ -17,8 +17,8 @@ const COUNT = prepared(
 
 const WINDOW_S = 60;
 /**
- * The maximum number of blocked addresses that the process remembers. For each request of a further address, the
- * process asks the database.
+ * The maximum number of blocked addresses that the process remembers. For a request from an address that is not
+ * remembered, the process asks the database.
  */
 const MOST_REMEMBERED = 10_000;
 

@@ -7,9 +7,9 @@ import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// Starts a token family if the user and the application are unchanged. Both rows are locked and compared again. A
-// changed password, a removed scope or a disabled user ends the existing families by triggers, and no new family may
-// start after that with the old rights.
+// Starts a token family if the user and the application are unchanged. Both rows are locked and compared again. When a
+// password is changed, a scope is removed or a user is disabled, triggers end the existing families. After that, no new
+// family may start with the old rights.
 const START_FAMILY = prepared(
   'token-start-family',
   `WITH unchanged AS (

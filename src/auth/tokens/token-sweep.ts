@@ -10,7 +10,7 @@ import { isRefusedPassword } from './operator-rights.js';
 const BATCH = 500;
 
 /**
- * The statements of the sweep. Their order matters: a family is deleted, with its refresh tokens, once it has no access
+ * The statements of the sweep. Their order matters: a family is deleted, with its refresh tokens, when it has no access
  * token left.
  */
 const CHORES = [
@@ -31,8 +31,8 @@ const CHORES = [
 ];
 
 /**
- * Ends operators' token families that began with a password. Another process, or this process under earlier settings,
- * may still have allowed such families.
+ * Ends operators' token families that began with a password. Such families may exist, because another process or an
+ * earlier start of the service allowed them.
  */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (
   SELECT family_id FROM token_families family JOIN users USING (username)

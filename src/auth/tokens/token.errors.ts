@@ -18,7 +18,7 @@ export type OAuthErrorCode =
   | 'temporarily_unavailable'
   | 'server_error';
 
-/** An error response of the token service (RFC 6749 §5.2), which replaces a problem document. */
+/** An error response of the token service (RFC 6749 §5.2). It is sent instead of a problem document. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,

@@ -7,8 +7,8 @@ import { invalidRequest } from './token.errors.js';
 
 const LIMIT = 16 * 1024;
 /**
- * The schema of a form parameter. `Form.get` refuses characters that are not allowed, and the limit of the body also
- * limits the length.
+ * The schema of a form parameter. `Form.get` refuses characters that are not allowed, and the size limit of the body
+ * also limits the length of a parameter.
  */
 export const PARAMETER = text({ max: LIMIT }).schema;
 /**

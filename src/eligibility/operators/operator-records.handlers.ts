@@ -80,7 +80,7 @@ const COUNT_WAITING = prepared(
 
 /**
  * Counts, by account, the records that have waited too long for an approval. $1: current time; $2: the number of hours
- * that a record may wait. A record waits from its creation on.
+ * that a record may wait. The waiting time begins when the record is created.
  */
 const OVERDUE_APPROVALS = prepared(
   'operator-records-overdue-approvals',

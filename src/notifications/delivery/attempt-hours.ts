@@ -7,8 +7,8 @@ import { CountAttempts, type AttemptCount } from '../notifications.queries.js';
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
 /**
- * The number of latest hours whose counts may still change: an attempt counts in the hour in which it started, but is
- * recorded when it ends.
+ * The number of most recent hours whose counts may still change: an attempt counts in the hour in which it started, but
+ * is recorded when it ends.
  */
 const OPEN_HOURS = 2;
 /**

@@ -26,8 +26,8 @@ export class AttemptSender {
   ) {}
 
   /**
-   * Sends the notification. Returns null if the attempt may not start, or if an error of this service, not of the
-   * partner, made it fail; the notification then stays due.
+   * Sends the notification. Returns null if the attempt may not start, or if it failed because of an error in this
+   * service rather than at the partner. In both cases, the notification stays due.
    */
   async send(item: Held, profile: PartnerProfile, queue: PartnerQueue<Held>): Promise<AttemptOutcome | null> {
     try {
@@ -43,14 +43,14 @@ export class AttemptSender {
   }
 
   /**
-   * Sends the request of a notification.
+   * Sends the HTTP request that contains a notification.
    * @throws AttemptNotBegun
    */
   private async put(item: Held, profile: PartnerProfile, { pace }: PartnerQueue<Held>): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
-    // Whether the attempt may start is checked again once the connection is open, because the partner may have answered
-    // "busy" meanwhile.
+    // When the connection is open, the service checks again whether the attempt may start: the partner may have
+    // answered "busy" in the meantime.
     const mayBegin = () => {
       const now = performance.now();
       if (now < pace.wallUntil || !this.underWay.begin(item)) return false;

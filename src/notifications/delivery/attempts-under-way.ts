@@ -3,14 +3,14 @@ import type { Logger } from '../../platform/observability/logger.js';
 import { BEGUN, type Claimed } from './delivery-statements.js';
 
 /**
- * The length of a pause of this process, for example by SIGSTOP, after which waiting attempts are revoked, in
- * milliseconds: the process may have missed the suspension of a partner.
+ * The length, in milliseconds, of a pause of this process (for example by SIGSTOP) after which waiting attempts are
+ * revoked, because the process may have missed the suspension of a partner.
  */
 const STOPPED_MS = 5_000;
 
 /**
  * A claimed notification, with the time at which this process requested the claim, on its own clock. The lease began no
- * earlier than that.
+ * earlier than at that time.
  */
 export interface Held extends Claimed {
   claimedAt: number;
@@ -73,8 +73,8 @@ export class AttemptsUnderWay {
   }
 
   /**
-   * Checks, several times a second, that the process was not paused. After a pause, attempts that had not started are
-   * revoked; returns their notifications, whose claims must be released.
+   * Checks that the process was not paused; called several times a second. After a pause, revokes the attempts that
+   * have not started, and returns their notifications, whose claims must be released.
    */
   check(now: number): Held[] {
     const revoked = now - this.lastLook > STOPPED_MS ? this.revoke(() => true) : [];
@@ -83,8 +83,8 @@ export class AttemptsUnderWay {
   }
 
   /**
-   * Revokes the waiting attempts for which `concerned` returns true, and marks the attempts that have begun in the
-   * database. Returns the notifications of the revoked attempts, whose claims must be released.
+   * Revokes the waiting attempts for which `concerned` returns true, and marks in the database the attempts that have
+   * already begun. Returns the notifications of the revoked attempts, whose claims must be released.
    */
   revoke(concerned: (item: Held) => boolean): Held[] {
     const items = [...this.items].filter(concerned);

@@ -16,7 +16,10 @@ function watchOf(aheadMs: { now: number }): ClockWatch {
   return new ClockWatch({ retryGiveUpH: 24, waitMs: 10_000 } as NotificationsConfig, database, logger);
 }
 
-/** Returns a clock watch after several checks; for each check, the database's clock is ahead by the next amount. */
+/**
+ * Returns a clock watch that has made one check for each argument. The argument is the number of hours by which the
+ * database's clock is ahead at that check.
+ */
 async function watchAfter(...hoursAhead: number[]): Promise<ClockWatch> {
   const aheadMs = { now: 0 };
   const watch = watchOf(aheadMs);
@@ -45,13 +48,13 @@ test.each([
   ['a clock that was set back', [0, -1], -1],
   ['a clock that was set back and has jumped forward twice', [0, -1, 0, 1], -1],
   ['a clock that is slewed', [0, 0.001, 0.002], 0.002],
-])('leases expire by a clock that did not jump forward: %s', async (_, looks, hours) => {
+])('forward jumps of the database clock do not make leases expire earlier: %s', async (_, looks, hours) => {
   const [upTo] = (await watchAfter(...looks)).trust();
-  // Five seconds are tolerated.
+  // The clock watch adds a tolerance of five seconds.
   expect(upTo - performance.now() / 1000 - hours * 3600).toBeCloseTo(5, 0);
 });
 
-test('the time since the last forward jump counts until the clock is right', async () => {
+test('while the database clock is ahead, reports the time since the last forward jump of the clock', async () => {
   const aheadMs = { now: 0 };
   const watch = watchOf(aheadMs);
   await watch.check();
@@ -68,5 +71,5 @@ test('the time since the last forward jump counts until the clock is right', asy
   expect(watch.trust()[1]).toBe(0);
 });
 
-test('leases expire by any clock until the clock was checked', async () =>
+test('trusts the database clock for the expiry of leases until the first check of the clock', async () =>
   expect((await watchAfter()).trust()).toEqual([Infinity, 0]));

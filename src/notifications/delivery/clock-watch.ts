@@ -6,24 +6,24 @@ import { LEASE_EXTRA_S, type ClockTrust } from './delivery-lease.js';
 import { RELEASE } from './delivery-statements.js';
 
 /**
- * The smallest change, in milliseconds, of the difference between the two clocks that counts as a jump. Gradual
- * corrections by NTP (clock slewing) stay below it.
+ * The smallest change, in milliseconds, of the difference between the database's clock and this process's clock that
+ * counts as a jump. Gradual corrections by NTP (clock slewing) stay below it.
  */
 const JUMP_MS = 5_000;
 /**
- * The additional time, in milliseconds, after the partner's wait time, before a lease that ends implausibly late is
+ * The time, in milliseconds, that is added to the partner's wait time before a lease that ends implausibly late is
  * released. By then, the attempt under this lease has ended and been recorded.
  */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
-/** The time, in milliseconds, by which every lease from before a jump has ended: longer than the longest lease. */
+/** The time after a jump, in milliseconds, by which all earlier leases have ended; longer than the longest lease. */
 const ENDED_MS = 700_000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
 /**
- * Finds leases that end later than a lease that is granted now could end. $1: the default wait time. A partner that
- * polls chooses the length of its leases.
+ * Finds leases that end later than a lease that is granted now could end. $1: the default wait time. For a notification
+ * that was polled, the lease time that the partner has chosen replaces the wait time.
  */
 const TOO_LONG = prepared(
   'clock-leases-too-long',
@@ -46,18 +46,21 @@ interface Lease {
 /**
  * Detects jumps of the database's clock, by comparing it with this process's monotonic clock.
  *
- * 1. A forward jump must not age notifications. The time after which they are given up is extended by the jump, until
- *    the clock has jumped back or that time has passed.
- * 2. A forward jump must not end leases early: their workers may be sending. Until each lease from before the jump has
- *    ended, its end is compared with the clock as it was before (`trust`).
- * 3. After a backward jump, and at its start, the process finds leases that end too late. It measures their remaining
- *    time on its own clock, and releases them when their attempts must have ended. Never release such a lease
+ * 1. A forward jump must not make notifications seem older. The time after which they are given up is extended by the
+ *    jump, until the clock has jumped back or that time has passed.
+ * 2. A forward jump must not end leases early: their workers may be sending. The end of each lease from before the jump
+ *    is compared with the clock as it was before the jump (`trust`).
+ * 3. After a backward jump, and after its own start, the process looks for leases that end too late. It measures their
+ *    remaining time on its own clock, and releases them when their attempts must have ended. Never release such a lease
  *    immediately: its worker may be sending.
  */
 @Injectable()
 export class ClockWatch {
   private offsetMs: number | null = null;
-  /** The difference between the clocks by which leases expire: before the last forward jump, if there was one lately. */
+  /**
+   * The difference between the clocks that decides whether leases have expired. After a recent forward jump, it is the
+   * difference before the jump.
+   */
   private trustedOffsetMs: number | null = null;
   /** The time at which the last forward jump was detected; null if the trusted difference is the current one. */
   private jumpedAt: number | null = null;
@@ -72,7 +75,8 @@ export class ClockWatch {
   ) {}
 
   /**
-   * The number of hours by which the clock has jumped forward during the period after which notifications are given up.
+   * The number of hours by which the clock has jumped forward in the last `retryGiveUpH` hours. Notifications are given
+   * up when they are `retryGiveUpH` hours old.
    */
   get aheadH(): number {
     const since = performance.now() - this.config.retryGiveUpH * 3600_000;
@@ -111,7 +115,8 @@ export class ClockWatch {
     this.trustedOffsetMs ??= before;
     const sinceJump = this.jumpedAt === null ? Infinity : now - this.jumpedAt;
     if (offsetMs > before + JUMP_MS) {
-      // Leases from before an earlier jump may still be valid.
+      // If there was another jump shortly before, the trusted difference stays as it is, because leases from before
+      // that earlier jump may still be valid.
       if (sinceJump > ENDED_MS) this.trustedOffsetMs = before;
       this.jumpedAt = now;
     } else if (sinceJump > ENDED_MS || offsetMs <= this.trustedOffsetMs + JUMP_MS) {

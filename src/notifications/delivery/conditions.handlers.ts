@@ -11,13 +11,13 @@ import {
 } from '../conditions.queries.js';
 import { DeliveryInvariant } from './delivery-invariant.js';
 
-/** The number of newest failed requests among which the last failure of a partner is found. */
+/** The number of a partner's newest failed requests that are searched for its last failure. */
 const RECENT = 20;
 
 /**
- * The last failure of a partner that accepts notifications. A failed request that was repeated within its attempt
- * (RENEWED) does not count: an expired access token, or a kept connection that the partner had closed, is not a failure
- * of the partner. Failures before the partner became UP do not count either.
+ * The time of the last failure of a partner that is UP. A failed request that was repeated within its attempt (RENEWED)
+ * does not count: an expired access token, or a kept connection that the partner had closed, is not a failure of the
+ * partner. Failures before the partner became UP do not count either.
  */
 const LAST_FAILURE = `SELECT max(bad.at) AS at FROM (
        SELECT a.at, a.trigger, a.notification_position FROM notification_attempts a
@@ -27,7 +27,10 @@ const LAST_FAILURE = `SELECT max(bad.at) AS at FROM (
        WHERE r.notification_position = bad.notification_position
          AND (r.at > bad.at OR r.at = bad.at AND r.trigger = 'RENEWED' AND bad.trigger <> 'RENEWED')
        ORDER BY r.at, r.trigger = 'RENEWED' LIMIT 1) IS DISTINCT FROM 'RENEWED'`;
-/** SQL: the first of the consecutive failures that end with a failed attempt, after a time; null without this attempt. */
+/**
+ * SQL: the time of the first failure in the series of consecutive failures that ends with the failed attempt at the
+ * time `failure`. Only failures after the time `after` count. The expression is null if `failure` is null.
+ */
 const beginning = (failure: string, after: string) =>
   `CASE WHEN ${failure} IS NOT NULL THEN ${firstFailure(`greatest(${newestSuccess(`a.at < ${failure}`)}, ${after})`)} END`;
 
@@ -79,8 +82,8 @@ function expiryOf(pem: string): Date {
 }
 
 /**
- * Counts undelivered notifications by partner. $1: the number of hours until the exam. A pending notification counts
- * after a minute, because a new notification to a healthy partner is delivered within this time.
+ * Counts undelivered notifications by partner. $1: the maximum number of hours until the exam. A pending notification
+ * counts after a minute, because a new notification to a healthy partner is delivered within this time.
  */
 const EXAMS_SOON = prepared(
   'partners-exams-soon',

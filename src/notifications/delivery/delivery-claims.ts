@@ -6,7 +6,7 @@ import { CLAIM, CLAIM_PROBES, type Claimed } from './delivery-statements.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { ReplicationGate } from './replication-gate.js';
 
-/** The claimed rows, and a time just before they were claimed, so that their leases began no earlier. */
+/** The claimed rows, and a time just before they were claimed. Their leases began no earlier than at this time. */
 export interface Claim {
   rows: Claimed[];
   claimedAt: number;

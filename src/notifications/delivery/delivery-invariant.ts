@@ -77,8 +77,8 @@ export class DeliveryInvariant {
   ) {}
 
   /**
-   * Whether delivery is broken: events are not translated. Overdue notifications to a partner do not count as broken,
-   * because a lock on one row can cause them. They appear in the metrics.
+   * Whether delivery is broken, which means that events are not translated into notifications. Overdue notifications to
+   * a partner do not count as broken delivery, because a lock on one row can cause them. They appear in the metrics.
    */
   get isBroken(): boolean {
     return this.untranslatedS > PATIENCE_S;

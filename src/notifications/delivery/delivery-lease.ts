@@ -4,23 +4,24 @@ import { MACHINE_TIME } from '../../platform/database/database.js';
 /** The time, in seconds, by which a lease lasts longer than the partner's wait time. */
 export const LEASE_EXTRA_S = 20;
 /**
- * The time after the claim, in milliseconds, within which an attempt may start. The rest of the lease's additional time
- * is for recording the outcome.
+ * The part of LEASE_EXTRA_S, in milliseconds after the claim, in which an attempt may start. The remainder is for
+ * recording the outcome.
  */
 export const MAY_START_MS = 12_000;
 
 /**
- * The knowledge of a process about the database's clock, for a statement that grants leases: the time on that clock, in
- * seconds since 1970, up to which leases are known to have expired; and the seconds since the clock jumped forward, 0
- * if it did not (clock-watch.ts).
+ * The values about the database's clock that a process passes to statements that grant leases (clock-watch.ts).
+ * `expiredUpTo`: leases that end before this time, in seconds since 1970 on that clock, are known to have expired.
+ * `jumpedS`: the seconds since the clock jumped forward; 0 if it did not.
  */
 export type ClockTrust = readonly [expiredUpTo: number, jumpedS: number];
 
 /**
- * The SQL condition that a lease has expired, for a process with a {@link ClockTrust}. After a jump of the clock, a
- * lease from before the jump expires when its own time is over, and a lease from after it not before it is that old.
+ * The SQL condition that a lease has expired, for a process with a {@link ClockTrust}. After the clock has jumped
+ * forward, the end of a lease from before the jump is compared with the clock as it was before. A lease that was
+ * granted after the jump does not expire before the time since the jump is longer than the duration of the lease.
  * @param trust the numbers of the two parameters
- * @param seconds SQL for the time for which the lease was granted
+ * @param seconds SQL for the duration of the lease in seconds
  */
 export const hasExpired = (until: string, trust: readonly [number, number], seconds: string): string =>
   `(${until} < ${MACHINE_TIME} AND (${until} < to_timestamp($${trust[0]}::float8) OR $${trust[1]}::float8 > ${seconds}))`;
@@ -30,9 +31,9 @@ const unlessOffered = (hasLapsed: string) => `(d.leased_until IS NULL OR ${hasLa
   WHERE o.notification_position = d.notification_position AND o.lease_token = d.lease_token OFFSET 0))`;
 
 /**
- * The SQL condition that no valid lease covers the delivery `d`. The expired lease of a polled notification still covers
- * it until the expiry is recorded as an attempt (poll-statements.ts). Statements that start attempts use
- * {@link freeFor}.
+ * The SQL condition that no valid lease covers the delivery `d`. The expired lease of a polled notification still
+ * covers the delivery until the expiry is recorded as an attempt (poll-statements.ts). Statements that start attempts
+ * use {@link freeFor}.
  */
 export const FREE = unlessOffered(`d.leased_until < ${MACHINE_TIME}`);
 
@@ -54,7 +55,7 @@ export function leaseToken(): number {
  */
 export const LEASE = (parameter: string) => `lease AS MATERIALIZED (SELECT ${parameter}::bigint AS token)`;
 
-/** The SQL expression for the seconds of a lease. They depend on the wait time of the subscription `s`. */
+/** The SQL expression for the duration of a lease in seconds. It depends on the wait time of the subscription `s`. */
 export const LEASE_S = `s.wait_ms / 1000.0 + ${LEASE_EXTRA_S}`;
 
 /** The SQL expression for the end of a new lease. It depends on the wait time of the subscription `s`. */

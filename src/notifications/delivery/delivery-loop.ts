@@ -33,16 +33,16 @@ type Queue = PartnerQueue<Held>;
  * 2. One claim at a time serves all partners that need more notifications, while attempts of earlier claims run.
  * 3. Partners start attempts in turn (partner-queues.ts). Items that waited too long in the queue are released unsent.
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue
- *    immediately. The rest of the queue is released after that outcome is recorded, never before.
+ *    immediately. The remaining items of the queue are released after that outcome is recorded, never before.
  * 5. Every attempt to a busy or paced partner waits for its reserved send time (pace-keeper.ts): first attempts, probes
  *    and operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
  * 6. Items of bulk jobs ask for permission just before they start (job-gate.ts).
  * 7. After a change of a subscription, attempts that have not started are released, including those of a running claim.
  *    Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can start any
  *    more (attempts-under-way.ts).
- * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Nothing is claimed until then.
+ * 8. Claimed items are sent after the standbys have their rows (replication-gate.ts). Until then, nothing is claimed.
  *
- * The database is authoritative (delivery-statements.ts): after a loss here, leases expire, and rows are claimed again.
+ * The database is authoritative (delivery-statements.ts): after a crash, leases expire, and rows are claimed again.
  */
 @Injectable()
 export class DeliveryLoop {
@@ -199,7 +199,7 @@ export class DeliveryLoop {
       const { rows, claimedAt } = await this.claims.of(capacities);
       await this.fill(rows, capacities, claimedAt);
     } catch (error) {
-      // An error of a claim is only logged, because the next sweep wakes the queues of its partners again.
+      // An error of a claim is only logged, because the next sweep wakes the queues of the affected partners again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
       return;
     } finally {

@@ -21,8 +21,8 @@ import { JobRunner } from './job-runner.js';
 import { UndeliveredFigures } from './undelivered-figures.js';
 
 /**
- * Runs ANALYZE on the `deliveries` table when it has grown. The table is usually empty, and a burst must not wait until
- * autovacuum replaces plans that were made for an empty table.
+ * Runs ANALYZE on the `deliveries` table when it has grown. The table is usually empty, and a burst of notifications
+ * must not wait until autovacuum replaces plans that were made for an empty table.
  */
 const ANALYSE_GROWN = prepared('statistics-analyse-grown', 'SELECT analyse_grown_tables(), doubt_empty_deliveries()');
 
@@ -35,7 +35,8 @@ const STALLED_MS = 30_000;
 
 /**
  * Starts, schedules and drains the delivery loop in a process with the role `delivery`. Sweeps find work that a crash,
- * a lost signal or another process left. A periodic task does not start again while its last round is running.
+ * a lost signal or another process left behind. A periodic task does not start again while its previous round is
+ * running.
  */
 @Injectable()
 export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -9,15 +9,15 @@
  * 3. An attempt may start only in the first part of the lease (`MAY_START_MS`) and is limited by the wait time. It has
  *    therefore ended and been recorded before the lease expires.
  * 4. Every later write checks the token. A worker that was paused until its lease expired writes nothing.
- * 5. When a process was killed, its leases expire at most wait time + 20 s later, and any worker claims the rows again.
+ * 5. After a process was killed, its leases expire within wait time + 20 s, and any worker claims the rows again.
  * 6. Only one row of a booking is leased at a time, and only its first remaining row can be claimed, for first
- *    attempts, probes and retries alike. A later event waits until the earlier one is delivered or waits for an
- *    operator. An operator's resend has priority; it waits only for a running attempt of its booking and for earlier
- *    resends of an operator.
+ *    attempts, probes and retries alike. A later event waits until the earlier event has been delivered, or itself
+ *    waits for an operator. An operator's resend has priority; it waits only for a running attempt of its booking and
+ *    for earlier resends of an operator.
  * 7. A claim sees the database as it was when the claim began. It therefore does not claim a row that was changed since
- *    then. An operator's resend, a retry or a repaired event may precede existing rows. Such a row is claimed only when
- *    the claim can lock those other rows unchanged. The claim then updates them, so that no earlier claim can take
- *    them.
+ *    then. An operator's resend, a retry or a repaired event may precede existing rows. Such a preceding row is claimed
+ *    only if the claim can lock the existing rows unchanged. The claim then updates the existing rows, so that no
+ *    earlier claim can take them.
  * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks these rows
  *    is ordered before or after the claim. A suspension therefore sees a lease for every attempt that could still
  *    start. It waits until each of these leases is released, or its attempt has ended or is marked as begun.
@@ -66,7 +66,8 @@ const claimable = (trust: readonly [number, number], seconds: string): string =>
 export const FROM_THE_OLDEST = expectingFew('d.notification_position');
 
 /**
- * The columns of a locked delivery `d`. Other parts of the statement see the row in its state at the statement's start.
+ * The columns of a delivery `d`, as the lock has read them. Other parts of the statement see the row as it was when the
+ * statement began.
  */
 export const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
 /**
@@ -101,7 +102,7 @@ export const ALONE = `
        SELECT subscription_id, notification_position FROM other
        WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
 
-/** The SQL condition that the row is found by its key and was not changed since the statement began. */
+/** The SQL condition that finds the row by its key, if it was not changed since the statement began. */
 export const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position = s.notification_position
      AND d.xmin = s.seen`;
 
@@ -139,7 +140,7 @@ const CLAIMABLE = claimable([5, 6], LEASE_S);
 
 /**
  * Claims due notifications. $1: subscriptions; $2: the number of notifications for each; $3: the default wait time; $4:
- * the fencing token; $5 and $6: the trust in the clock. From a DOWN partner, only manual resends are claimed.
+ * the fencing token; $5 and $6: the `ClockTrust`. For a DOWN partner, only manual resends are claimed.
  */
 export const CLAIM = prepared(
   'delivery-claim',
@@ -171,7 +172,10 @@ export const CLAIM = prepared(
   acrossAccounts.workers,
 );
 
-/** The number of consecutive failures after which an event may be the only event that its partner cannot process. */
+/**
+ * The number of consecutive failures after which an event is suspected to be the only one that its partner cannot
+ * process.
+ */
 export const SUSPECT_AFTER = 3;
 
 /** The SQL condition that the probe of a DOWN subscription `s` is due. */
@@ -180,10 +184,10 @@ export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
 const PROBEABLE = claimable([4, 5], LEASE_S);
 
 /**
- * Claims probes: of each partner whose probe is due, the first event or, without events, an item of a bulk job. $1: the
- * default wait time; $2: the maximum number; $3: the fencing token; $4 and $5: the trust in the clock. After three consecutive failures of an event, an
- * event of another booking is probed instead: if the partner accepts that event, the first event itself is at fault
- * (record-statements.ts).
+ * Claims one probe for each partner whose probe is due: the partner's first event or, if it has no event, an item of a
+ * bulk job. $1: the default wait time; $2: the maximum number; $3: the fencing token; $4 and $5: the `ClockTrust`.
+ * After three consecutive failures of an event, an event of another booking is probed instead: if the partner accepts
+ * that event, the first event itself is at fault (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
@@ -231,8 +235,8 @@ export const CLAIM_PROBES = prepared(
 );
 
 /**
- * Marks attempts as begun. $1: subscriptions; $2: positions; $3: tokens. A row that another worker has claimed since
- * then is not marked.
+ * Marks attempts as begun. $1: subscriptions; $2: positions; $3: tokens. A row that another worker has claimed in the
+ * meantime is not marked.
  */
 export const BEGUN = prepared(
   'delivery-begun',
@@ -243,7 +247,7 @@ export const BEGUN = prepared(
 
 /**
  * Releases the claims of notifications that were not sent. $1: subscriptions; $2: positions; $3: tokens. A notification
- * that its bulk job already counts as sent is waiting again.
+ * that its bulk job has already counted as sent is counted as waiting again.
  */
 export const RELEASE = prepared(
   'delivery-release',
@@ -262,8 +266,8 @@ export const RELEASE = prepared(
 );
 
 /**
- * Makes the probes of the partners due again, whose claimed probe was released and not sent. $1: subscriptions; $2:
- * tokens. A process that claims a probe postpones the next one until the end of the lease.
+ * Makes the probe of a partner due again after the claimed probe was released without being sent. $1: subscriptions;
+ * $2: tokens. A process that claims a probe postpones the next probe until the end of the lease.
  */
 export const RELEASE_PROBE = prepared(
   'delivery-release-probe',

@@ -49,7 +49,7 @@ export class Delivery {
   @Column('boolean', { default: false })
   begun: boolean;
 
-  /** The number of consecutive attempts for this notification after which the partner counted as down. */
+  /** The number of consecutive failed attempts for this notification that showed the partner to be down. */
   @Column('int', { default: 0 })
   failures: number;
 

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
 /**
- * The number of changes from which they are added to the buckets. Until then, each request for digests reads these
- * changes.
+ * The number of rows in `digest_changes` above which the rows are added to the buckets. Until then, each request for
+ * digests reads the rows as well.
  */
 const MANY = 500;
 const BATCH = 10_000;
@@ -11,8 +11,8 @@ const BACKFILL_BATCH = 1_000;
 const ROUND_MS = 1_000;
 
 /**
- * Adds changes to the buckets. Only one process at a time runs the statement. It reads and deletes only committed rows,
- * so each change is added once.
+ * Adds the changes of digests to their buckets. Only one process at a time runs the statement. It reads and deletes
+ * only committed rows, so each change is added once.
  */
 const FOLD = prepared(
   'digest-fold',
@@ -37,8 +37,9 @@ const REMOVE_EMPTY = prepared(
 
 /**
  * Adds the digests of notifications that were delivered before the upgrade to this release, from the newest to the
- * oldest. The rows are locked, so that none is deleted before the trigger of the deletion sees its digest. The key of
- * the digests ensures that each notification is added once, even if a trigger adds it at the same time.
+ * oldest. Each notification is locked: if it were deleted before its digest is committed, the trigger of the deletion
+ * could not remove the digest. The key of the digests ensures that each notification is added once, even if a trigger
+ * adds it at the same time.
  */
 const BACKFILL = prepared(
   'digest-backfill',
@@ -69,7 +70,7 @@ export class DigestUpkeep {
 
   constructor(private readonly database: Database) {}
 
-  /** Runs one round, which takes about a second at most. */
+  /** Runs one round, which takes at most about a second. */
   async run(): Promise<void> {
     const endAt = performance.now() + ROUND_MS;
     while (!this.isComplete && performance.now() < endAt)
@@ -77,7 +78,7 @@ export class DigestUpkeep {
     await this.database.execute(FOLD);
   }
 
-  /** Deletes the digests that deleted notifications have left behind. */
+  /** Deletes the buckets of digests whose notifications were all deleted. */
   async removeEmpty(): Promise<void> {
     await this.database.execute(REMOVE_EMPTY);
   }

@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The state of a job's part. TRYING: one notification at a time is sent until the first success. OPEN: no such
- * restriction. PAUSED: the partner failed.
+ * The state of a job's part. TRYING: one notification at a time is sent until the first success. OPEN: several
+ * notifications may be sent at once. PAUSED: the partner failed.
  */
 export type JobPartState = 'TRYING' | 'OPEN' | 'PAUSED';
 

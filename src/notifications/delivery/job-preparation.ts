@@ -10,19 +10,21 @@ const AT_LEAST = 10_000;
 const QUERY_CANCELED = '57014';
 
 /**
- * Returns the SQL condition for the notifications that a job of this kind concerns, in their state at the time `since`.
+ * Returns the SQL condition for the notifications that a job of this kind concerns: those that were already queued or
+ * delivered at the time `since`.
  */
 const SUBJECT = (kind: JobKind, { ids }: NotificationConditions, since: string): string => {
   if (kind !== 'REPLAY') return `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
-  // A partner that requests notifications by their ids misses them, whether they were delivered or failed.
+  // A partner that requests notifications by their ids does not have these notifications. Delivered and failed
+  // notifications are therefore included.
   return ids == null
     ? `n.delivered_datetime <= ${since}`
     : `(n.state = 'DELIVERED' AND n.delivered_datetime <= ${since} OR n.retry = 'MANUAL' AND n.queued_datetime <= ${since})`;
 };
 
 /**
- * The number of notifications that match a filter. If counting took too long, `matched` is null and another member has
- * a lower bound.
+ * The number of notifications that match a filter. If counting took too long, `matched` is null and `matched_at_least`
+ * is a lower bound.
  */
 export interface Count {
   matched: number | null;

@@ -40,12 +40,12 @@ const MOST_REST_MS = 500;
  *    OPEN. It is PAUSED when the partner fails, until an operator resumes the job. Parts do not wait for each other.
  * 3. A step hands the oldest items of each part to the delivery loop: each item gets a row in `deliveries` with
  *    `job_id`. The notification itself stays unchanged.
- * 4. Just before an attempt the loop asks for permission (job-gate.ts); only then the item is SENT and counts as sent.
+ * 4. Just before an attempt the loop asks for permission (job-gate.ts); only then is the item SENT and counted as sent.
  *    If an operator or the partner prevents the attempt, the item loses its row in `deliveries` and is WAITING again.
- *    An item that is released before its request is sent is also WAITING, and keeps that row.
+ *    An item that is released before its request is sent is also WAITING again, but keeps its row.
  * 5. The statement that records an attempt's outcome also records the item's outcome. It pauses the part after a
  *    failure of the partner (delivery-statements.ts).
- * 6. A job that resolves skips 2 to 5: a step settles a batch of items.
+ * 6. For a job that resolves notifications, points 2 to 5 do not apply: a step resolves a batch of items.
  * 7. `SETTLE` ends the job, or pauses it when no part can proceed.
  * 8. While other requests are being served, the runner pauses after each step that did work. The pause depends on the
  *    duration of the step and of the attempts that followed.

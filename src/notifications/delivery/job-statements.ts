@@ -1,6 +1,6 @@
 /**
  * The steps of a bulk job. Each step is one statement that locks the job's row. Therefore, only one process at a time
- * runs a step, and no step runs after an operator's action on the job was answered.
+ * runs a step, and no step runs after the response to an operator's action on the job.
  */
 import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
@@ -17,8 +17,8 @@ const RESOLVE_BATCH = 500;
 /**
  * SQL: the waiting items of job $1 in the order of the index, for one partner or after a position.
  *
- * Two bounds replace an equality: the planner's statistics only cover older jobs, so it would expect hardly any items
- * and sort up to a million. CASE hides the outcome for the same reason. A small batch is joined by its job column
+ * Two bounds replace an equality, for which the planner would expect hardly any items (its statistics only cover older
+ * jobs) and sort up to a million. CASE hides the outcome for the same reason. A small batch is joined by its job column
  * instead of $1: with $1, PostgreSQL would compare each item of the job with the whole batch.
  */
 const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
@@ -103,7 +103,7 @@ export const HAND_OVER_RESENDS = prepared(
 
 /**
  * Makes the next replays of job $1 due: one notification per booking at a time, when no other notification of the
- * booking is due. A notification that a partner named by its id may be in the error queue, and is then resent.
+ * booking is due. A notification that a partner named by its id may be in the error queue. It is then resent instead.
  */
 export const HAND_OVER_REPLAYS = prepared(
   'job-hand-over-replays',
@@ -123,14 +123,14 @@ export const HAND_OVER_REPLAYS = prepared(
 );
 
 export interface Resolved {
-  /** The position of the last notification that was checked; null if there was none. */
+  /** The position of the last notification that was checked; null if none was checked. */
   last: number | null;
   more: boolean;
 }
 
 /**
  * Resolves waiting items of the job. $1: the job; $2: the position after which to search. Items with a running attempt
- * are excluded, because the attempt first gets its own outcome.
+ * are excluded, because the outcome of the attempt must be recorded first.
  */
 export const RESOLVE_ITEMS = prepared(
   'job-resolve-items',
@@ -239,7 +239,7 @@ const TAKEN_BACK = (begun: string) => `
        GROUP BY job_id, subscription_id) m
      WHERE p.job_id = m.job_id AND p.subscription_id = m.subscription_id)`;
 
-/** Takes the due notifications that no worker has claimed out of job $1, after an operator has stopped the job. */
+/** Removes from job $1 the due notifications that no worker has claimed, after an operator has stopped the job. */
 export const WITHDRAW = prepared(
   'job-withdraw',
   `WITH free AS MATERIALIZED (
@@ -252,7 +252,7 @@ export const WITHDRAW = prepared(
   acrossAccounts.workers,
 );
 
-/** Resumes the parts of job $1. Each part first sends one notification, as the cause of the pause may still exist. */
+/** Resumes the parts of job $1. Each part first sends one notification, in case the cause of the pause still exists. */
 export const TRY_AGAIN = prepared(
   'job-try-again',
   `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,

@@ -29,7 +29,10 @@ export class Notification {
   @Column('text')
   change_reason: NotifiedChange;
 
-  /** The booking or, for a change of a record, the `svc_eligiblity_id`. Notifications with the same value are ordered. */
+  /**
+   * The booking or, for a change of a record, the `svc_eligiblity_id`. Notifications with the same value are sent in
+   * order.
+   */
   @Column('text')
   booking_code: string;
 
@@ -60,8 +63,8 @@ export class Notification {
   failure_reason: string | null;
 
   /**
-   * The HTTP status of the last failure. The value is null after a delivery, whose status was always 200. A delivery
-   * must not change this column, because an index contains it.
+   * The HTTP status of the last failure. The value is null after a delivery, because the status of a delivery is always
+   * 200. A delivery must not change this column, because an index contains it.
    */
   @Column('int', { nullable: true })
   http_status: number | null;

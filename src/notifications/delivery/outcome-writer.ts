@@ -38,18 +38,18 @@ const GATHER_MOST = 256;
 
 /**
  * Records outcomes in batches. An outcome that must stop a partner, or release another notification, is written
- * immediately. Deliveries may wait briefly for one another, because only the next event of their booking waits for
- * them. While the database is unavailable, all outcomes are kept in memory and written again later; the fencing token
- * decides whether they are still accepted.
+ * immediately. Successful deliveries may wait briefly for one another, because only the next events of their bookings
+ * wait for them. While the database is unavailable, all outcomes are kept in memory and written again later; the
+ * fencing token decides whether they are still accepted.
  *
  * A batch that waits too long for a lock (for example, of one partner's rows) is split by partner, and the parts are
- * written separately. Only later outcomes of a partner whose part is still being written wait for it.
+ * written separately. A later outcome waits only while the part of its own partner is still being written.
  */
 export class OutcomeWriter {
   private delivered: Outcome[] = [];
   private failed: Outcome[] = [];
   private released: Claimed[] = [];
-  /** The separate writers of single partners, by subscription id, which also get the outcomes that arrive later. */
+  /** The separate writers for single partners, by subscription id. Each also gets the later outcomes of its partner. */
   private readonly apart = new Map<string, OutcomeWriter>();
   private running: Promise<void> | null = null;
   private pendingStart: NodeJS.Timeout | null = null;
@@ -85,8 +85,8 @@ export class OutcomeWriter {
   }
 
   /**
-   * Releases notifications that were claimed and not sent. They are released after all earlier outcomes are written,
-   * because such an outcome may stop the partner's deliveries.
+   * Releases notifications that were claimed but not sent. They are released after all earlier outcomes are written,
+   * because an earlier outcome may stop the partner's deliveries.
    */
   release(items: Claimed[]): void {
     const here = items.filter((item) => !this.apart.has(item.subscription_id));
@@ -160,8 +160,8 @@ export class OutcomeWriter {
         if (isTimedOut(error) && !this.isApart) return this.setApart(outcomes);
         if (!mustBeDoneAgain(error)) {
           this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
-          // If a single outcome makes the whole batch fail, each outcome is written alone, so that the others succeed.
-          // The notification of an outcome that cannot be written is claimed again later.
+          // If a single outcome makes the whole batch fail, each outcome is written alone, so that the other outcomes
+          // succeed. The notification of an outcome that cannot be written is claimed again later.
           if (outcomes.length > 1) for (const one of outcomes) await this.write([one], record);
           else this.onRecorded(outcomes, []);
           return;

@@ -36,7 +36,7 @@ describe('the retry after a failure', () => {
     ['protocol', 201, 'MANUAL', 'MANUAL'],
     ['blocked', null, 'MANUAL', 'MANUAL'],
   ] as const)(
-    'a failure of class %s with status %s has the retry %s by default, and %s when the subscription retries every cause',
+    'a failure of class %s with status %s gets the retry %s by default, and %s if auto_retry_on lists every cause',
     (failure, status, byDefault, widened) => {
       expect(retryAfter(outcome(failure, status), ['500', '429'])).toBe(byDefault);
       expect(retryAfter(outcome(failure, status), everything)).toBe(widened);
@@ -54,7 +54,7 @@ test.each([
   ['token_dns_ENOTFOUND', 'MANUAL', 'AUTO'],
   ['token_malformed', 'MANUAL', 'MANUAL'],
 ] as const)(
-  'the token error %s has the retry %s by default, and %s when the subscription retries every cause',
+  'the token error %s gets the retry %s by default, and %s if auto_retry_on also lists 503, timeout and connection',
   (reason, byDefault, widened) => {
     const failed = { ...outcome('auth'), reason };
     expect(retryAfter(failed, ['500', '429'])).toBe(byDefault);
@@ -62,7 +62,7 @@ test.each([
   },
 );
 
-test('a 429 means that the partner is busy, and so does a 503 if the subscription retries it', () => {
+test('status 429 means that the partner is busy, and so does status 503 if the subscription retries 503', () => {
   expect(isBusy(outcome('client_error', 429), ['500'])).toBe(true);
   expect(isBusy(outcome('server_error', 503), ['500', '429'])).toBe(false);
   expect(isBusy(outcome('server_error', 503), ['500', '503'])).toBe(true);
@@ -78,13 +78,13 @@ test('a token endpoint that answers 429 or 503 with Retry-After counts as busy i
   expect(isBusy({ ...outcome('auth', 401), reason, retryAfterS: 3 }, ['500', '503'])).toBe(false);
 });
 
-test('only a 4xx status is attributed to the event instead of the partner', () => {
+test('attributes a failure with status 400 to the event, and a TLS failure to the partner', () => {
   expect(isPartnerLevel(outcome('client_error', 400))).toBe(false);
   expect(isPartnerLevel(outcome('tls'))).toBe(true);
   expect(isPartnerLevel(outcome(null, 200))).toBe(false);
 });
 
-test('a timeout or a failed connection means overload, also at the token endpoint; an error status does not', () => {
+test('a timeout or a failed connection counts as an overload, even at the token endpoint; an error status does not', () => {
   const failures: (FailureClass | null)[] = ['timeout', 'connect', 'dns', 'tls', 'auth', 'server_error', null];
   expect(failures.map((failure) => isOverload(outcome(failure)))).toEqual([true, true, true, ...Array(4).fill(false)]);
   const reasons = [

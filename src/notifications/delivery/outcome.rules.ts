@@ -32,8 +32,8 @@ export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string
 }
 
 /**
- * Returns whether the failure means that the partner is busy, which means that the event is not at fault and the
- * partner is not down. A token endpoint that sends `Retry-After` counts as busy, too.
+ * Returns whether the failure means that the partner is busy. In this case, the event is not at fault and the partner
+ * is not down. A token endpoint that sends `Retry-After` counts as busy, too.
  */
 export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]): boolean {
   if (outcome.failure === 'auth') {
@@ -44,7 +44,7 @@ export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]):
 }
 
 /**
- * Returns whether the partner caused the failure rather than the event, which means that the next event would fail in
+ * Returns whether the partner, rather than the event, caused the failure. In this case, the next event would fail in
  * the same way.
  */
 export function isPartnerLevel({ failure }: AttemptOutcome): boolean {

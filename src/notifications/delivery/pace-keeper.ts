@@ -7,10 +7,7 @@ import { RESERVE, type Reserved } from './pace-statements.js';
 const ASK_AGAIN_MS = 250;
 /** The tolerance, in milliseconds, for timers that fire slightly early. */
 const EARLY_MS = 1;
-/**
- * The age, in milliseconds, at which a send time can still be used. It is less than the age at which a send time
- * expires.
- */
+/** An age, in milliseconds, at which a send time can certainly still be used; less than the age at which it expires. */
 const USABLE_MS = 100;
 /** The maximum interval, in milliseconds, between requests to the database for send times. */
 const LONGEST_MS = 15_000;
@@ -92,8 +89,9 @@ export class PaceKeeper<Item> {
       if (found === null) return ASK_AGAIN_MS;
       const now = performance.now();
       const { pace, requests, from_ms, wall_ms } = found;
-      // Reserved send times count from the query to the database, so that a slow response does not shift them. They
-      // expire unused if the response is late. A pause must not end early.
+      // Reserved send times count from the time of the query to the database, so that a slow response of the database
+      // does not shift them. If the response is very late, the send times begin USABLE_MS ago, because they would
+      // otherwise expire unused. A pause counts from the response, so that it does not end early.
       const from = Math.max(asked + from_ms, now - USABLE_MS);
       if (wall_ms > 0) queue.pace.close(now + wall_ms);
       else if (pace === null) queue.pace.unbound();

@@ -9,11 +9,11 @@
  * 3. Successful responses raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially
  *    beyond it, until the partner is busy again. The waiting period doubles if the ceiling turns out to be the same as
  *    before.
- * 4. A busy response costs `DEBT` successful responses. The pace rises beyond the ceiling only without debt, so that
- *    only a few of a slow partner's responses are "busy".
+ * 4. A busy response costs `DEBT` successful responses. The pace rises beyond the ceiling only when no debt is left, so
+ *    that only a few of a slow partner's responses are "busy".
  *
- * Never compare a stored time with the current time without the time at which it was stored: the clock may have been
- * changed since then.
+ * Never compare a stored time with the current time without also checking when the stored time was written: the clock
+ * may have been changed since then.
  */
 import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
@@ -21,7 +21,7 @@ import { acrossAccounts, prepared } from '../../platform/database/database.js';
 const SKEW_S = 5;
 /** The period, in seconds, for which a process reserves send times at once. */
 const AHEAD_S = 0.1;
-/** The pace, in requests per second, from which the limit is removed; then the lowest pace. */
+/** The pace, in requests per second, at which the limit is removed; and the lowest possible pace (SLOWEST). */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
 /** The fraction of the ceiling at which the pace stays for a while. */
@@ -29,13 +29,14 @@ const SAFE = 0.97;
 /** The factor by which a pace that proved too high is reduced. */
 const REDUCED = 0.95;
 /**
- * The pace below which a single response changes the measured throughput considerably, and the smallest fraction of
- * such a pace that one reduction may leave.
+ * The pace, in requests per second, below which a single response changes the measured throughput considerably; and the
+ * smallest fraction of such a slow pace to which one reduction may lower it.
  */
 const SLOW = 2;
 const SLOW_REDUCED = 0.75;
 /**
- * The growth of the pace for each successful response: up to the ceiling, beyond it, and once the throughput has risen.
+ * The increase of the pace, in requests per second, for each successful response: while the pace is below the ceiling
+ * (REGAIN), while it rises beyond the ceiling (PROBE), and once the throughput has proved higher (RISING).
  */
 const REGAIN = 4;
 const PROBE = 1;
@@ -43,14 +44,14 @@ const RISING = 4;
 /** If the pace exceeds the ceiling by this factor, the partner's throughput counts as higher than before. */
 const RISEN = 1.15;
 /**
- * The period, in seconds, of successful responses before the pace rises beyond a new ceiling. Then the maximum number
- * of times that the period is doubled for a ceiling that proves right.
+ * The period, in seconds, for which responses must be successful before the pace rises beyond a new ceiling; and how
+ * often this period is doubled at most, when the ceiling proves right.
  */
 const PATIENCE_S = 7.5;
 const DOUBLINGS = 1;
 /**
- * The number of doublings of that period for the first ceiling. That ceiling is a guess, because other processes have
- * not yet recorded their responses.
+ * The number of doublings of {@link PATIENCE_S} for a partner's first ceiling. It is negative, which shortens the
+ * period: the first ceiling is a guess, because other processes have not yet recorded their responses.
  */
 const GUESSED = -2;
 /**
@@ -71,8 +72,8 @@ export const MAY_BE_ASKED = isOver('s.paused_from', 's.paused_until');
 export const PACE = 'least(s.pace, s.max_per_second)';
 
 /**
- * The SQL expression for the end of the send times that are reserved for a subscription `s`, but at least the current
- * time.
+ * The SQL expression for the end of the send times that are reserved for a subscription `s`; the current time, if no
+ * later time is reserved.
  */
 const GIVEN_OUT_TO = `CASE WHEN s.paced_to > statement_timestamp() AND s.paced_to < statement_timestamp() + make_interval(secs => ${SKEW_S} + 2 / ${PACE})
     THEN s.paced_to ELSE statement_timestamp() END`;
@@ -97,7 +98,8 @@ export const GROWN = (answers: string): string => {
 /**
  * The SQL expression for the new ceiling of a busy subscription `s`: the successful responses of the last second,
  * because the partner then accepted as much as it could. A pace above the ceiling was a trial, and a failed trial does
- * not lower the ceiling. A pace below it proved too high.
+ * not lower the ceiling. If the pace was below the ceiling, the ceiling proved too high, and the new ceiling is lower
+ * than the pace.
  * @param good SQL for the successful responses that the writing process received in the last second
  */
 export const CEILING = (good: string): string => {
@@ -120,26 +122,26 @@ export const CONFIRMED = (ceiling: string): string =>
     WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling THEN greatest(0, s.pace_confirmed + 1)
     ELSE 0 END`;
 
-/** The SQL expression for the successful responses of a subscription `s`, less its debt, after a busy response. */
+/** The SQL expression for `pace_good` of a subscription `s` after a "busy" response, which increases the debt. */
 export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
     ELSE greatest(-${REMEMBERED * DEBT}, least(0, s.pace_good) - ${DEBT}) END`;
 
-/** The send times that a process has reserved at a partner. Times are in milliseconds from now. */
+/** The send times that a process has reserved for requests to a partner. Times are in milliseconds from now. */
 export interface Reserved {
-  /** The allowed requests to the partner per second; null means no limit. */
+  /** The allowed number of requests per second to the partner; null means no limit. */
   pace: number | null;
   /** The number of reserved send times; 0 if no time can be reserved now. */
   requests: number;
   /** The time of the first reserved request, or of the next reservation. */
   from_ms: number;
-  /** The time until the pause after a partner's "busy" response ends. */
+  /** The remaining time of the pause after the partner's "busy" response. */
   wall_ms: number;
 }
 
 /**
- * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored
- * ceiling is about right, because at a slow pace one more response proves nothing. Only now have all processes recorded
- * the responses that they received before the pause.
+ * The SQL expression that corrects the ceiling of a subscription `s` at the first reservation after a pause. Only then
+ * have all processes recorded the responses that they received before the pause. The expression is null if the stored
+ * ceiling is about right: a small difference is ignored, because at a slow pace one more response proves nothing.
  */
 const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_second, counted.a_second - 1.5) THEN counted.a_second END FROM (
     SELECT count(*) / greatest(1, 0.5 / s.pace) AS a_second FROM notification_attempts a
@@ -148,8 +150,9 @@ const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_seco
 
 /**
  * Reserves send times. $1: the subscription; $2: the number of waiting requests; $3: the milliseconds by which earlier
- * requests of this process left too late, which postpone the following send times of all processes. The commit does not wait for the disk: a
- * wait would delay the send times unevenly, and a reservation that a crash loses does no harm.
+ * requests of this process left too late. This delay postpones the following send times of all processes. The commit
+ * does not wait for the disk: a wait would delay the send times unevenly, and a reservation that a crash loses does no
+ * harm.
  */
 export const RESERVE = prepared(
   'delivery-reserve',

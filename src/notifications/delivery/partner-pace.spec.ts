@@ -9,7 +9,7 @@ describe('a partner with a limited rate', () => {
     return { queues, closed, queue: queues.of('a') };
   };
 
-  test('a partner with a limited rate gets each request no earlier than its reserved send time, and none after the last reserved time', () => {
+  test('requests to a partner with a limited rate wait for reserved send times; when all are used, they need a new reservation', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     expect([999, 1000].map((now) => pace.isOpen(now))).toEqual([false, true]);
@@ -19,7 +19,7 @@ describe('a partner with a limited rate', () => {
     expect(pace.opensAt(1_000_000)).toBeNull();
   });
 
-  test('the send times after a request that left late are postponed, here and at the next reservation', () => {
+  test('a request that is sent late postpones the next send times, and the next reservation includes the delay', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     pace.use(1020);
@@ -28,7 +28,7 @@ describe('a partner with a limited rate', () => {
     expect([pace.opensAt(1170), pace.takeLate(), pace.takeLate()]).toEqual([1250, 50, 0]);
   });
 
-  test('a request to a slow partner that waited longer for its connection than the request before postpones the next send time', () => {
+  test('at a low rate, the next send time is postponed if a request waits longer for its connection than the request before it did', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 2, 1);
     pace.use(1000);
@@ -43,7 +43,7 @@ describe('a partner with a limited rate', () => {
     expect([pace.opensAt(3100), pace.takeLate()]).toEqual([3100, 0]);
   });
 
-  test('a busy partner gets no request before the end of its pause, even if a send time was reserved earlier', () => {
+  test('a busy partner gets no request before its pause ends, even if an earlier send time was reserved', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     pace.close(5000);

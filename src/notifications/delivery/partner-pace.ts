@@ -4,8 +4,8 @@
  */
 const LOST_MS = 300;
 /**
- * The delay, in milliseconds, by which a request may leave after its send time. When it leaves later, the following send
- * times move, so that the partner never gets more requests in a second than it accepts.
+ * The delay, in milliseconds, by which a request may leave after its send time. If the request leaves even later, the
+ * following send times are postponed, so that the partner never gets more requests in a second than it accepts.
  */
 const LATE_MS = 20;
 /** The rate, in requests per second, below which the delay of a single request matters to the partner. */
@@ -58,8 +58,9 @@ export class PartnerPace {
   }
 
   /**
-   * Records that the request of the last used send time has a connection and is being sent. Only a longer wait for the
-   * connection than before shortens the time to the next request.
+   * Records that the request of the last used send time has a connection and is being sent. If this request has waited
+   * longer for its connection than the request before it, the next request would follow too soon. The following send
+   * times are therefore postponed.
    */
   sends(now: number): void {
     if (this.rate >= SLOW) return;
@@ -68,7 +69,10 @@ export class PartnerPace {
     this.waitedMs = waited;
   }
 
-  /** Returns the time, in milliseconds, by which the next reserved send times must be later; counts from 0 again. */
+  /**
+   * Returns the delay, in milliseconds, by which the next reserved send times must be postponed, and resets the delay
+   * to 0.
+   */
   takeLate(): number {
     const { lateMs } = this;
     this.lateMs = 0;
@@ -95,21 +99,21 @@ export class PartnerPace {
     this.wallUntil = Math.max(this.wallUntil, until);
   }
 
-  /** Ends the partner's pause, so that the database is asked again. Returns false if there was none. */
+  /** Ends the partner's pause, so that the database is asked again. Returns false if there was no pause. */
   dropWall(): boolean {
     const stood = this.wallUntil !== -Infinity;
     this.wallUntil = -Infinity;
     return stood;
   }
 
-  /** Removes the limit: as far as known, the partner handles every request. */
+  /** Removes the limit: as far as this worker knows, the partner handles every request. */
   unbound(): void {
     this.isPaced = false;
     this.rate = Infinity;
     this.moments = [];
   }
 
-  /** Moves the send times that are left after a request that left `late` milliseconds after its own. */
+  /** Postpones the remaining send times, because a request was sent `late` milliseconds after its own send time. */
   private postpone(late: number): void {
     if (late <= LATE_MS) return;
     this.moments = this.moments.map((moment) => moment + late - LATE_MS);

@@ -2,19 +2,20 @@ import { PartnerPace } from './partner-pace.js';
 
 const LARGEST_BATCH = 512;
 /**
- * The age, in milliseconds, from which a worker that has not sent to the partner before ignores a change of the
- * partner's health.
+ * The age, in milliseconds, at which a change of the partner's health is too old to matter to a worker that has not
+ * sent to the partner before.
  */
 const RECENT_MS = 10_000;
-/** For a partner with a limited request rate, the notifications for this many seconds are claimed in advance. */
+/** The seconds for which notifications to a partner with a limited request rate are claimed in advance. */
 export const PACED_S = 4;
 /**
- * The amount by which each success raises the partner's concurrency limit, until the partner has handled the maximum.
+ * The amount by which each success raises the partner's concurrency limit, until the partner has once handled the
+ * maximum concurrency.
  */
 const FIRST_GROWTH = 0.5;
 /**
- * A partner counts as hanging if an attempt has had no response for this time, in milliseconds, and for this multiple
- * of its typical response time.
+ * The time, in milliseconds, and the multiple of the partner's typical response time. A partner counts as hanging if
+ * one of its attempts has had no response for longer than both.
  */
 const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;

@@ -25,7 +25,7 @@ test('a partner uses no more concurrent attempts than the limit per partner', ()
   expect(startAll(queues)).toHaveLength(16);
 });
 
-test('the partners of a worker start their attempts in turn', () => {
+test('a worker starts the attempts of its partners in turn', () => {
   const queues = new ProvenQueues(64, 16);
   answering(queues, 'a', 'b');
   fill(queues, 'a', 3);
@@ -33,7 +33,7 @@ test('the partners of a worker start their attempts in turn', () => {
   expect(startAll(queues)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });
 
-test('a share of the worker’s concurrent attempts is reserved for partners with hardly any running attempts', () => {
+test('a share of the worker’s attempt slots is reserved for partners that have few attempts running', () => {
   const queues = new ProvenQueues(64, 16);
   answering(queues, 'a', 'b', 'c', 'd', 'e', 'f');
   for (const id of ['a', 'b', 'c', 'd', 'e']) fill(queues, id, 100);
@@ -45,7 +45,7 @@ test('a share of the worker’s concurrent attempts is reserved for partners wit
 describe('partners that hang', () => {
   const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
 
-  test('however many partners hang, slots remain for a responsive partner and, within a second, for a partner that was never tried', () => {
+  test('however many partners hang, a responsive partner gets a slot at once, and a new partner gets one after a second', () => {
     const queues = new ProvenQueues(64, 16);
     answering(queues, 'known');
     for (const id of hanging) fill(queues, id, 3);
@@ -58,7 +58,7 @@ describe('partners that hang', () => {
     expect(startAll(queues)[0]).toBe('new');
   });
 
-  test('partners that all stop answering at the same moment delay other partners only until the worker detects this', () => {
+  test('when many partners stop answering at the same moment, they delay a healthy partner only until they are known to hang', () => {
     const queues = new ProvenQueues(64, 16);
     answering(queues, ...hanging, 'healthy');
     for (const id of hanging.slice(0, 200)) fill(queues, id, 1);
@@ -77,7 +77,7 @@ describe('partners that hang', () => {
     expect(queues.of('healthy').inFlight).toBe(1);
   });
 
-  test('partners that are known to hang share at most a quarter of the slots, in turn', () => {
+  test('partners that are known to hang take turns in at most a quarter of the slots', () => {
     const queues = new ProvenQueues(64, 16);
     const few = hanging.slice(0, 70);
     for (const id of few) {
@@ -109,7 +109,7 @@ describe('partners that hang', () => {
   });
 });
 
-test('while all slots of the worker are in use, no queue is checked for a next attempt, however many partners wait', () => {
+test('while all slots of the worker are in use, it checks no queue for a next attempt, however many partners wait', () => {
   const queues = new ProvenQueues(64, 16);
   const ids = Array.from({ length: 1000 }, (_, number) => `partner ${number}`);
   answering(queues, ...ids);
@@ -121,7 +121,7 @@ test('while all slots of the worker are in use, no queue is checked for a next a
   looks.mockRestore();
 });
 
-test('a worker with a single partner uses all of the slots for this partner', () => {
+test('a worker with a single partner uses all of its slots for this partner', () => {
   const queues = new ProvenQueues(64, 64);
   answering(queues, 'a');
   fill(queues, 'a', 100);
@@ -137,7 +137,7 @@ test('a partner that answers too slowly gets fewer simultaneous attempts, down t
   expect(queue.limit).toBe(16);
 });
 
-test('a partner that has recovered from DOWN starts with one attempt, unlike a partner that was always UP', () => {
+test('a partner that has just recovered from DOWN starts with one simultaneous attempt, unlike a partner that was always UP', () => {
   const queues = new ProvenQueues(64, 16);
   const [fresh, back, known] = [queues.of('fresh'), queues.of('back'), queues.of('known')];
   fresh.partnerChangedAt(null, 100_000);
@@ -148,7 +148,7 @@ test('a partner that has recovered from DOWN starts with one attempt, unlike a p
   expect(known.limit).toBe(1);
 });
 
-test('a partner that was never tried gets one attempt at first, and a few more with each success', () => {
+test('a partner that was never tried starts with one simultaneous attempt, and gets more as attempts succeed', () => {
   const queue = new PartnerQueues<number>(64, 16).of('a');
   const limits = Array.from({ length: 5 }, () => {
     const { limit } = queue;
@@ -160,7 +160,7 @@ test('a partner that was never tried gets one attempt at first, and a few more w
   expect(queue.limit).toBe(16);
 });
 
-test('a partner that was never tried and does not answer within a second gets as many simultaneous attempts as other partners', () => {
+test('if a new partner leaves its first attempt unanswered for a second, it gets as many simultaneous attempts as other partners', () => {
   const queues = new PartnerQueues<number>(64, 16);
   const [fresh, back] = [queues.of('fresh'), queues.of('back')];
   back.partnerChangedAt(100_000, 100_000);
@@ -171,7 +171,7 @@ test('a partner that was never tried and does not answer within a second gets as
   expect([fresh.limit, back.limit]).toEqual([16, 1]);
 });
 
-test('the queue of a partner is refilled when it is half empty, and with larger claims while more notifications are due', () => {
+test('a partner’s queue is refilled when it is half empty, and its claims grow while more notifications are due', () => {
   const queue = new ProvenQueues(64, 16).of('a');
   expect(queue.capacity).toBe(32);
   queue.claiming();
@@ -183,20 +183,20 @@ test('the queue of a partner is refilled when it is half empty, and with larger 
   expect(queue.capacity).toBe(0);
 });
 
-describe('a partner that can receive a new notification without a claim', () => {
+describe('a partner whose new notifications need no separate claim', () => {
   const asked = (queue: ReturnType<PartnerQueues<number>['of']>) => {
     queue.claiming();
     queue.fill([], 1, false);
     return queue;
   };
 
-  test('a partner can receive a new notification without a claim when its last claim found nothing and enough attempts may start', () => {
+  test('new notifications need no separate claim if the partner’s last claim found nothing and enough attempts may start', () => {
     const queue = asked(new ProvenQueues(64, 16).of('a'));
     expect(queue.isReadyFor(16)).toBe(true);
     expect(queue.isReadyFor(17)).toBe(false);
   });
 
-  test('a partner cannot receive a new notification without a claim while other notifications may be due or are queued, or while an outcome stops the partner', () => {
+  test('new notifications need a separate claim while older ones are queued or may be due, or while the partner’s queue is halted', () => {
     const queues = new ProvenQueues(64, 16);
     expect(queues.of('unknown').isReadyFor(1)).toBe(false);
     const halted = asked(queues.of('halted'));
@@ -207,7 +207,7 @@ describe('a partner that can receive a new notification without a claim', () => 
     expect(behind.isReadyFor(1)).toBe(false);
   });
 
-  test('a partner cannot receive more notifications without a claim than it may receive concurrently', () => {
+  test('without a separate claim, a partner gets at most as many new notifications as it may start further attempts', () => {
     const queues = new ProvenQueues(64, 2);
     const queue = asked(queues.of('a'));
     queues.started(queue, 0);
@@ -245,7 +245,7 @@ describe('the state of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a change of a partner queue’s state that the protocol does not allow throws an error', () => {
+  test('throws an error when a partner’s queue would change to a state that is not allowed', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 1, false);

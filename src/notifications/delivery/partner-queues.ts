@@ -8,7 +8,7 @@ const GUARANTEED = 2;
  *
  * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempts.
  * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
- *    does not answer in time immediately counts as hanging, until its next answer.
+ *    does not answer in time counts as hanging immediately, until its next answer.
  * 3. Running attempts of hanging partners do not use the slots of other partners. When many partners begin to hang at
  *    once, other partners wait only until the worker notices it (partner-queue.ts). With the default of 64 slots and a
  *    wait time of 10 s, at most 640 attempts can hang at once.
@@ -151,7 +151,8 @@ export class PartnerQueues<Item> {
       } else if (!this.mayStart(queue)) continue;
       else if (trust === 'UNTRIED' && queue.inFlight === 0) next = queue;
       else next ??= queue;
-      // Queues of partners that were never tried are taken from the end of their set, all others from its beginning.
+      // Queues of partners that were never tried are taken from the end of their set; all other queues are taken from
+      // the beginning of their set.
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;

@@ -86,14 +86,20 @@ export class PollOffers {
     return { rows: claimed.filter((row) => !refused.includes(row)), more };
   }
 
-  /** Returns the items of bulk jobs that may not be sent now, because of an operator or of an earlier item. */
+  /**
+   * Returns the items of bulk jobs that their jobs do not allow to be sent now, because of an operator or an earlier
+   * item.
+   */
   private async refusedByJobs(claimed: readonly Offered[]): Promise<Offered[]> {
     const items = claimed.filter((row) => row.job_id !== null);
     const mayBegin = await Promise.all(items.map((row) => this.gate.mayBegin(row)));
     return items.filter((_, index) => !mayBegin[index]);
   }
 
-  /** Releases the leases of a poll whose client has disconnected. No attempt is recorded for them. */
+  /**
+   * Releases leases of a poll that does not return the notifications, for example because its client has disconnected.
+   * No attempt is recorded for them.
+   */
   async withdraw(rows: readonly Offered[]): Promise<void> {
     if (rows.length === 0) return;
     const tokens = rows.map((row) => row.lease_token);
@@ -137,7 +143,7 @@ export class PollOffers {
       );
       this.audit('notification.acknowledge', delivered);
       this.audit('notification.refuse', refusedNow);
-      // The next events of the bookings can now be polled or, if the subscription now pushes, sent.
+      // The next events of the bookings can now be polled or, if the subscription has been changed to push, sent.
       this.signals.due([...new Set([...freed, ...freedToo])]);
       return settled;
     });
@@ -168,7 +174,7 @@ export class PollOffers {
     }
   }
 
-  /** Returns the given subscriptions for which a waiting poll may get a notification. */
+  /** Returns those of the given subscriptions for which a waiting poll may get a notification. */
   async offerable(subscriptionIds: readonly string[]): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(FIND_OFFERABLE, [subscriptionIds]);
     return rows.map(({ id }) => id);
@@ -193,7 +199,8 @@ export class PollOffers {
           failure,
           http_status: httpStatus,
           reason,
-          // A lapsed lease says nothing about the partner's address, and the item stays in its bulk job.
+          // A lapsed lease is recorded like a "busy" response without an address: it says nothing about the partner's
+          // address, and an item of a bulk job stays in its job.
           probe: false,
           partner_level: false,
           busy: retry === 'AUTO',
@@ -205,7 +212,7 @@ export class PollOffers {
     ]);
   }
 
-  /** Writes an audit entry for each subscription of the notifications, with their number. */
+  /** Writes an audit entry for each subscription of the notifications, with the number of its notifications. */
   private audit(action: string, ended: readonly Ended[]): void {
     for (const subscriptionId of new Set(ended.map((one) => one.subscription_id))) {
       const some = ended.filter((one) => one.subscription_id === subscriptionId);
@@ -229,7 +236,7 @@ function refusalFailure({ reason, detail }: Refusal): Failure {
   return { retry: 'MANUAL', failure: 'client_error', httpStatus: 400, reason, excerpt: detail };
 }
 
-/** Returns the first ten values of the statements that record outcomes (record-statements.ts). */
+/** Returns the values of the first ten parameters of the statements that record outcomes (record-statements.ts). */
 function common(ended: readonly Ended[], excerptOf: (index: number) => string | null): unknown[] {
   return [
     ended.map((one) => one.subscription_id),

@@ -1,6 +1,7 @@
 /**
  * The SQL statements of poll delivery. A poll claims the same rows of `deliveries` as a worker, by the same rules
- * (delivery-statements.ts), and the partner's next request replaces the response to a push.
+ * (delivery-statements.ts). The partner acknowledges or refuses the notifications in its next request, instead of by
+ * its response to a push.
  *
  * 1. A poll leases rows for the time that the partner has asked for, and writes a row of `poll_offers` for each. The
  *    lease is marked as begun, because the partner has the notification. A change of the subscription therefore does
@@ -8,8 +9,8 @@
  * 2. An acknowledgement or a refusal removes the offer and records the outcome of the attempt, in one transaction. It
  *    counts only for the caller that has polled, and only while both rows have the same, valid lease.
  * 3. A lapsed offer is removed in the same way. Its attempt counts as failed with `timeout`, and the notification is
- *    offered again or, after a change to PUSH, sent. No worker or poll claims the row before (`FREE`), so that the
- *    attempt is recorded in every case.
+ *    offered again or, after a change to PUSH, sent. Before that, no worker or poll claims the row (`FREE`), so that
+ *    the attempt is recorded in every case.
  *
  * Never change a row of `deliveries` here without its token.
  */
@@ -42,7 +43,7 @@ export interface Offered {
 
 /**
  * Claims notifications for a poll, the oldest first. $1: subscriptions; $2: the maximum number; $3: the fencing token;
- * $4: the time of the lease in seconds; $5: the caller; $6 and $7: the trust in the clock.
+ * $4: the length of the lease in seconds; $5: the caller; $6 and $7: the `ClockTrust`.
  */
 export const OFFER = prepared(
   'poll-offer',
@@ -94,8 +95,8 @@ const ENDED = `o.notification_id, o.subscription_id,
 
 /**
  * Removes the offers that a caller settles. $1: notifications; $2: the caller; $3: the caller's subscriptions; $4 and
- * $5: the trust in the clock. The row
- * in `deliveries` is locked first, so that no other worker or poll can claim it at the same time.
+ * $5: the `ClockTrust`. The row in `deliveries` is locked first, so that no other worker or poll can claim it at the
+ * same time.
  */
 export const SETTLE_OFFERS = prepared(
   'poll-settle',
@@ -114,14 +115,14 @@ export const SETTLE_OFFERS = prepared(
 
 const LAPSED = `${hasExpired('o.leased_until', [2, 3], 'o.lease_s')} AND ($1::uuid[] IS NULL OR o.subscription_id = ANY ($1))`;
 
-/** Finds a lapsed offer of the subscriptions in $1, or of any subscription if $1 is null. $2, $3: the trust in the clock. */
+/** Finds a lapsed offer of the subscriptions in $1 (null: of any subscription). $2 and $3: the `ClockTrust`. */
 export const FIND_LAPSED = prepared(
   'poll-find-lapsed',
   `SELECT FROM poll_offers o WHERE ${LAPSED} LIMIT 1`,
   acrossAccounts.workers,
 );
 
-/** Removes lapsed offers: the offers of the subscriptions in $1, or all offers if $1 is null. $2, $3: the trust in the clock. */
+/** Removes the lapsed offers of the subscriptions in $1 (null: of all subscriptions). $2 and $3: the `ClockTrust`. */
 export const LAPSE_OFFERS = prepared(
   'poll-lapse',
   `WITH lapsed AS MATERIALIZED (
@@ -133,7 +134,7 @@ export const LAPSE_OFFERS = prepared(
    RETURNING ${ENDED}, o.lease_s * 1000 AS duration_ms`,
 );
 
-/** Removes the offers of a poll whose client has disconnected. $1: notifications; $2: tokens. */
+/** Removes offers that a poll has made but does not return to its client. $1: notifications; $2: tokens. */
 export const WITHDRAW_OFFERS = prepared(
   'poll-withdraw',
   `DELETE FROM poll_offers o USING unnest($1::uuid[], $2::bigint[]) AS w (id, token)

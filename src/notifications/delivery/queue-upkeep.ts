@@ -10,8 +10,8 @@ const ROUND_MS = 2_000;
 const GIVEN_UP = 'GIVEN_UP';
 
 /**
- * Moves notifications to DOWN partners to the error queue: those that were created just before the partner went DOWN,
- * or by transactions that did not yet see this change.
+ * Moves notifications for DOWN partners into the error queue: those that were created just before the partner went
+ * DOWN, or by transactions that did not yet see this change.
  */
 const QUEUE_PENDING = prepared(
   'queue-pending-of-down',
@@ -29,7 +29,7 @@ const QUEUE_PENDING = prepared(
   acrossAccounts.workers,
 );
 
-/** SQL: the start of the last $1 hours in which a subscription `s` was not suspended. */
+/** SQL: the time since which the periods without suspension of a subscription `s` add up to $1 hours. */
 export const COUNTED_FROM = `(
   SELECT upper(active) - make_interval(secs => $1::float8 * 3600 - after_s) FROM (
     SELECT active, extract(epoch FROM upper(active) - lower(active)) AS length_s,
@@ -122,11 +122,11 @@ const RESOLVE_QUEUED = prepared(
   acrossAccounts.workers,
 );
 
+const CAUSE = `(c.subscription_id, c.retry, coalesce(c.failure, ''), coalesce(c.reason, ''), coalesce(c.http_status, 0))`;
 /**
  * Merges the count rows of an error-queue cause into a single row, if that saves many rows. Causes without new rows are
- * not rewritten. Only one process at a time runs it.
+ * not rewritten. Only one process at a time runs the statement.
  */
-const CAUSE = `(c.subscription_id, c.retry, coalesce(c.failure, ''), coalesce(c.reason, ''), coalesce(c.http_status, 0))`;
 const FOLD_CAUSES = prepared(
   'queue-fold-causes',
   `WITH changed AS MATERIALIZED (
@@ -142,8 +142,8 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications when no attempt does so: it gives up old notifications, and moves notifications to DOWN
- * partners to the error queue. It works in small batches, one kind of change after the other, so that neither
+ * Changes queued notifications when no attempt does so: it gives up old notifications, and moves notifications for DOWN
+ * partners into the error queue. It works in small batches, one kind of change after the other, so that neither
  * deliveries nor other changes wait for a large batch.
  */
 @Injectable()

@@ -29,14 +29,15 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
   RETURNING i.job_id, i.subscription_id`;
 
 /**
- * SQL: whether an erasure has rewritten the body of a notification `n`. An answer to the request before the erasure may
- * repeat what was erased, so it must not be stored.
+ * SQL: whether an erasure has rewritten the body of a notification `n`. A response to a request that was sent before
+ * the erasure may repeat the erased data, so it must not be stored.
  */
 const IS_ERASED = `strpos(n.body, '"${ERASED_ID}') > 0 AS is_erased`;
 
 /**
- * SQL: the positions in `done` whose notification is erased. `marked` has updated most notifications, and so returns
- * their present bodies. The others are locked, so that their present bodies are read.
+ * SQL: the positions in `done` of the notifications whose bodies an erasure has rewritten. `marked` has updated most
+ * notifications in `done`, and so returns their present bodies. The other notifications are locked, so that their
+ * present bodies are read.
  * @param unmarked the SQL condition of the rows that `marked` leaves out
  */
 const ERASED_ONES = (unmarked: string): string => `others AS MATERIALIZED (
@@ -65,11 +66,12 @@ const LOGGED = (outcome: string): string => `INSERT INTO notification_attempts
      FROM done`;
 
 /**
- * Records deliveries: $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: whether sent while
- * the partner was DOWN; $7: start times; $8: durations in milliseconds; $9: excerpts; $10: earlier HTTP requests as
- * JSON; $11: whether other attempts waited for the partner's pace. A 200 to a request that was sent while the partner
- * was DOWN turns the partner UP. A 200 to a suspected event proves that the partner was down for all events. Returns
- * the subscriptions whose next event of a booking can now be claimed.
+ * Records deliveries: $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: whether the
+ * request was sent while the partner was DOWN; $7: start times; $8: durations in milliseconds; $9: excerpts; $10:
+ * earlier HTTP requests as JSON; $11: whether other attempts waited for the partner's pace. A 200 to a request that was
+ * sent while the partner was DOWN turns the partner UP. A 200 to a suspected event (`SUSPECT_AFTER`) proves that the
+ * partner was down for all events, so the failures of the partner's other events are no longer counted. Returns the
+ * subscriptions whose next event of a booking can now be claimed.
  */
 export const RECORD_DELIVERED = prepared(
   'delivery-record-delivered',

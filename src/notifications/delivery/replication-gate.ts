@@ -5,7 +5,8 @@
  * 2. The claim is used once the configured number of standbys have flushed the log up to that point. With synchronous
  *    replication this takes one more round trip; otherwise it takes as long as the standbys lag behind.
  * 3. When they do not confirm within `PATIENCE_MS`, the claim is released and the gate closes: nothing more is claimed.
- * 4. A closed gate is checked once a second. It opens when enough standbys have the whole log up to that moment.
+ * 4. A closed gate is checked once a second. It opens when enough standbys have the whole log up to the time of the
+ *    check.
  *
  * Log positions are compared only within one check and its polls: a failover begins a new timeline.
  */
@@ -26,8 +27,8 @@ const PATIENCE_MS = 3_000;
 const POLL_MS = 5;
 
 /**
- * Compares log positions. $1: the number of standbys. Rows that are visible have been flushed to this server's log,
- * unless commits do not wait for the flush.
+ * Compares log positions. $1: the number of standbys that must confirm. Visible rows are in the flushed part of this
+ * server's log, except if commits do not wait for the flush. In that case, the end of the whole log is used instead.
  */
 const PROGRESS = prepared(
   'delivery-replication',
@@ -92,10 +93,7 @@ export class ReplicationGate {
     return this.turn((progress.flushed ?? -1) >= written);
   }
 
-  /**
-   * Checks again whether the standbys have caught up with a closed gate's log position; returns whether the gate is now
-   * open.
-   */
+  /** If the gate is closed, checks whether enough standbys now have the whole log. Returns whether the gate is open. */
   async reopens(): Promise<boolean> {
     if (this.open) return true;
     const { written, flushed } = await this.readProgress();

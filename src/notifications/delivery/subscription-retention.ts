@@ -34,7 +34,7 @@ const REMOVE_SUBSCRIPTIONS = prepared(
    DELETE FROM subscriptions s USING bare WHERE s.id = bare.id`,
   acrossAccounts.sweep,
 );
-/** Deletes suspensions that no longer affect when notifications are given up. $1: hours. */
+/** Deletes past suspensions that no longer affect the time at which notifications are given up. $1: hours. */
 const FORGET_SUSPENSIONS = prepared(
   'subscription-retention-suspensions',
   `UPDATE subscriptions s SET suspensions = s.suspensions * tstzmultirange(tstzrange(old.since, NULL))

@@ -31,9 +31,9 @@ export const EVENT_NAMES = [...BOOKING_EVENT_NAMES, ...RECORD_EVENT_NAMES];
 const MOST_NOTIFICATIONS = 2000;
 
 /**
- * The SQL condition that an event `e` is the only event of its booking, which means that no other event is in delivery
- * or about to be. An event that was set aside and is translated late does not meet the condition, because later events
- * follow it.
+ * The SQL condition that an event `e` is the only event of its booking. No other event of the booking is then being
+ * delivered, or about to be delivered. An event that was set aside and is translated late does not meet the condition,
+ * because later events follow it.
  */
 const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
@@ -48,11 +48,11 @@ const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left($
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
 /**
- * The SQL condition that the events of a subscription `s` become notifications. It includes events that occur while the
- * address of the subscription is being changed.
+ * The SQL condition that events become notifications for a subscription `s`. The condition also holds while the address
+ * of the subscription is being changed.
  */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
-/** The SQL condition that a subscription `s` selects the change of an event. */
+/** The SQL condition that a subscription `s` asks for the kind of change that an event reports. */
 const SELECTS = `(due.change_reason = ANY (s.change_reasons) OR due.change_reason = ANY (s.record_changes))`;
 /** The SQL condition that a notification of this subscription may be sent when it is next in its booking. */
 const MAY_BE_SENT = `s.delivery = 'PUSH' AND s.state = 'ACTIVE' AND s.health = 'UP'`;
@@ -65,12 +65,12 @@ const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
  * are created claimed; $7 and $8: events of records, and the ids of their entries in the change feed as readers see
  * them. This single statement is the whole transaction:
  *
- * 1. The unsettled events are locked. Events that another process has locked are left to it, together with later events
- *    of their booking: no later notification is created while the earlier one is not visible.
+ * 1. The unsettled events are locked. Events that another process has locked are left to that process, together with
+ *    later events of their booking: no later notification is created while the earlier one is not visible.
  * 2. Events are translated into at most `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining
  *    events.
- * 3. Each listening subscription gets one notification of each event. Those for a DOWN partner are created in the error
- *    queue, for automatic retry.
+ * 3. Each listening subscription gets one notification of each event. Notifications for a DOWN partner are created in
+ *    the error queue, for automatic retry.
  * 4. Each notification gets its row in `deliveries` (delivery-statements.ts), and the events are settled.
  * 5. The first event of a booking without other events can be created claimed. The partner's row must be lockable as
  *    for a claim, and the partner must have neither a pace nor a pause. Never claim a later event here: its predecessor
@@ -153,7 +153,7 @@ export const TRANSLATE = prepared(
 );
 
 /**
- * Finds the positions in the change feed that untranslated events of records name. $1: records; $2: the last event of
+ * Finds the change-feed positions that the untranslated events of records contain. $1: records; $2: the last event of
  * each.
  */
 export const FIND_ENTRIES = prepared(

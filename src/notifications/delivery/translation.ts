@@ -35,7 +35,10 @@ interface Progress {
 type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
-/** The number of concurrent translations. The second one serves other bookings while the first one waits for a lock. */
+/**
+ * The number of concurrent translations. The second translation serves other bookings while the first translation waits
+ * for a lock.
+ */
 const AT_ONCE = 2;
 const SETTLING_MS = 50;
 
@@ -118,7 +121,7 @@ export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> 
     }
   }
 
-  /** Translates the events of a booking one by one, so that a faulty event does not block the others. */
+  /** Translates the events of a booking one by one, so that a faulty event does not block the other events. */
   private async translateOneByOne([bookingCode, upTo, isOfRecord]: Wanted): Promise<void> {
     for (const { event_id, sequence } of await this.outbox.unsettled(bookingCode, upTo, EVENT_NAMES)) {
       try {

@@ -20,8 +20,8 @@ const LOCK = prepared(
 );
 
 /**
- * Resends a notification that no attempt is sending. $1: position; $2: reason. A notification that waits in a bulk job
- * is removed from that job.
+ * Resends a notification, unless an attempt to send it is running. $1: position; $2: reason. A notification that waits
+ * in a bulk job is removed from that job.
  */
 const RESEND = prepared(
   'error-queue-resend',
@@ -40,7 +40,7 @@ const RESEND = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** Resolves a notification that no attempt is sending. $1: position; $2: reason. */
+/** Resolves a notification, unless an attempt to send it is running. $1: position; $2: reason. */
 const RESOLVE = prepared(
   'error-queue-resolve',
   `WITH pending AS (

@@ -32,8 +32,8 @@ export class FilterBounds {
   ) {}
 
   /**
-   * Returns the filter, limited to what the caller may see.
-   * @param where the JSON pointer or the query parameter that an error about the filter's account names
+   * Returns the filter, limited to the notifications that the caller may see.
+   * @param where the JSON pointer or the query parameter to which an error about the filter's account refers
    * @throws DomainError `account_forbidden`, `account_not_found`; `not_found` for a subscription of another partner
    */
   async of(filter: NotificationConditions, where: Pick<Fault, 'pointer' | 'parameter'>): Promise<Bounded> {

@@ -48,8 +48,9 @@ const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
 
 /**
- * The SQL condition that a partner started the job, only for subscriptions in a parameter (null: any job). The jobs of
- * operators name no such subscriptions, so a partner sees none of them.
+ * The SQL condition that a partner started the job, and that all subscriptions of the job are in a parameter. If the
+ * parameter is null, any job meets the condition. The jobs of operators contain no such list of subscriptions, so a
+ * partner sees none of these jobs.
  */
 const ofPartner = (subscriptions: string): string => `(${subscriptions}::text[] IS NULL
   OR j.filter->'subscription_ids' <> '[]' AND j.filter->'subscription_ids' <@ to_jsonb(${subscriptions}::text[]))`;
@@ -132,8 +133,8 @@ export class JobReader {
 }
 
 /**
- * Returns the accounts that a job concerns. Null for an operator's job without an account, which may concern any
- * account.
+ * Returns the accounts that a job concerns. Returns null for an operator's job without an account, which may concern
+ * any account.
  */
 export function accountsOfJob({ account_code, filter }: Job): readonly string[] | null {
   if (account_code !== null) return [account_code];

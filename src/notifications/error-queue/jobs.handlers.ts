@@ -23,7 +23,7 @@ export class StartJobHandler implements ICommandHandler<StartJob> {
   ) {}
 
   async execute({ kind, filter: asked, reason, dryRun }: StartJob): Promise<StartedJob> {
-    // A partner that has several subscriptions replays them together.
+    // A replay names no subscription if a partner replays the notifications of several subscriptions together.
     if (kind === 'REPLAY' && asked.subscription_id != null) await this.subscriptions.get(asked.subscription_id);
     const { filter, accountCode } = await this.bounds.of(asked, { pointer: '/filter/account_code' });
     return this.unitOfWork.run(async () => {

@@ -34,7 +34,7 @@ export const count = integer(0, Number.MAX_SAFE_INTEGER);
 const causeCode = text({ min: 1, max: 100 });
 export const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
 
-/** The rule for an HTTP status: a number in a body, or digits in a query. */
+/** The validation rule for an HTTP status: a number in a body, or digits in a query. */
 const httpStatus: Rule = {
   schema: integer(100, 999).schema,
   faults: (value) =>
@@ -56,8 +56,8 @@ export class QueuedPath {
 }
 
 /**
- * The conditions of a filter on notifications, which must all match. Queries of lists and the bodies of bulk jobs use
- * it.
+ * The conditions of a filter on notifications, which must all match. The queries of lists and the bodies of bulk jobs
+ * use this filter.
  */
 export class NotificationFilter implements NotificationConditions {
   @Field(text({ min: 1, max: 50 }))

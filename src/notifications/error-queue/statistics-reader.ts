@@ -11,7 +11,7 @@ import { count } from './notifications.dto.js';
 import { lastHours } from './partner-reader.js';
 
 const HOURS = 7 * 24;
-/** The maximum number of bookings without a first attempt that are checked, oldest first. */
+/** The maximum number of bookings without a first attempt, oldest first, among which the next exam is searched for. */
 const MOST_PENDING = 10_000;
 
 class AttemptHour {
@@ -94,7 +94,7 @@ const UNDELIVERED = prepared(
         SELECT booking_code FROM notifications WHERE subscription_id = $1 AND queued_datetime IS NOT NULL
         UNION
         SELECT booking_code FROM deliveries WHERE subscription_id = $1 AND trigger <> 'REPLAY') waiting
-      -- Of a change of a record, the column has the id of the record, whose events are numbered in event_streams.
+      -- For a change of a record, booking_code has the id of the record, whose events are numbered in event_streams.
       WHERE NOT EXISTS (SELECT FROM event_streams record WHERE record.stream = waiting.booking_code)) AS bookings_waiting,
      least(
        (SELECT min(exam.at) FROM (SELECT * FROM (${CAUSES}) all_causes WHERE subscription_id = $1) cause

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../../platform/database/database.js';
 
-/** SQL: the number of the step to which a time belongs. */
+/** SQL: the number of the step to which a time belongs. Steps last $4 seconds; the first begins at $2. */
 const STEP = (time: string): string => `floor(date_part('epoch', ${time} - $2) / $4::int)::int`;
 const BUCKET = `interval '5 minutes'`;
 const ORIGIN = `'1970-01-01T00:00:00Z'`;

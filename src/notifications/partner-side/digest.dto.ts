@@ -7,7 +7,7 @@ export const STEP_S = 3600;
 const LONGEST_S = 366 * 24 * 3600;
 const step = integer(1, LONGEST_S);
 
-/** The rule for the step of a digest: whole seconds, written in digits. */
+/** The validation rule for the step of a digest: whole seconds, written in digits. */
 const stepRule: Rule = {
   schema: { ...step.schema, default: STEP_S },
   faults: (value) =>

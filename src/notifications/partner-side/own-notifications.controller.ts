@@ -86,8 +86,8 @@ export class OwnNotificationsController {
 }
 
 /**
- * Returns a filter condition with the partner's subscription, if the partner has only one. The job then names its
- * partner.
+ * Returns a filter condition with the partner's subscription, if the partner has only one subscription. The job then
+ * names its partner.
  */
 function only(subscriptionIds: readonly string[]): { subscription_id?: string } {
   return subscriptionIds.length === 1 ? { subscription_id: subscriptionIds[0] } : {};

@@ -34,8 +34,8 @@ class Waiter {
  *
  * 1. A signal about a partner wakes one of its polls, the one that has waited longest. If that poll finds more
  *    notifications than it may take, it wakes the next poll.
- * 2. Once a second, one query looks for partners with waiting polls and notifications. A lost signal therefore delays a
- *    poll by at most a second.
+ * 2. Once a second, one query looks for notifications to the partners with waiting polls. A lost signal therefore
+ *    delays a poll by at most a second.
  * 3. When the process stops, all polls are woken, and no poll waits any more.
  */
 @Injectable()
@@ -53,7 +53,7 @@ export class PollWaiters implements BeforeApplicationShutdown {
     signals.connectPolls(this);
   }
 
-  /** Whether polls are answered without waiting, because the process stops. */
+  /** Whether polls are answered without waiting, because the process is stopping. */
   get isStopping(): boolean {
     return this.stopped || this.readiness.isStopping;
   }
@@ -63,10 +63,13 @@ export class PollWaiters implements BeforeApplicationShutdown {
     return new Set([...this.waiting.values()].flatMap((waiters) => [...waiters])).size;
   }
 
-  /** Resolves when there may be a notification for the subscriptions, when the time is over, or when `gone` aborts. */
+  /**
+   * Resolves when there may be a notification for the subscriptions, when the waiting time is over, or when `gone`
+   * aborts.
+   */
   async wait(subscriptionIds: readonly string[], forMs: number, gone: AbortSignal): Promise<void> {
     if (this.isStopping || gone.aborted) return;
-    // A process that delivers notifications is already listening.
+    // Only a process that does not deliver notifications has to start listening here.
     void this.signals.listen();
     const waiter = new Waiter(subscriptionIds, forMs);
     for (const id of subscriptionIds) {

@@ -10,7 +10,10 @@ const MOST_SETTLED = 1000;
 const MOST = 100;
 const MAX_ID_LENGTH = 100;
 
-/** The rule for an id that a partner sends back. Any text is accepted, because unknown ids are listed in `unknown`. */
+/**
+ * The validation rule for an id that a partner sends back. Any text is accepted, because unknown ids are listed in
+ * `unknown`.
+ */
 const settledIdRule: Rule = {
   schema: { type: 'string', maxLength: MAX_ID_LENGTH, example: '5f0c6f0e-6a0b-4b52-9d2f-0c4f0a8e1d3b' },
   faults(value) {

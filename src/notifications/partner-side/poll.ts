@@ -11,7 +11,7 @@ import type { PollAnswer, PollBody } from './poll.dto.js';
 import { PollWaiters } from './poll-waiters.js';
 
 const WAIT_MS = 30_000;
-/** The time, in milliseconds, by which a connection may be silent for longer than a poll waits. */
+/** The time, in milliseconds, that is added to a poll's longest wait before a silent connection is closed. */
 const SILENT_EXTRA_MS = 15_000;
 const MOST = 20;
 const LEASE_S = 60;
@@ -20,7 +20,7 @@ const LEASE_S = 60;
  * Answers a partner's poll.
  *
  * 1. Acknowledgements and refusals of the request are recorded.
- * 2. Due notifications are leased to the caller. Without any, the poll waits (poll-waiters.ts). After each wait, the
+ * 2. Due notifications are leased to the caller. If none is due, the poll waits (poll-waiters.ts). After each wait, the
  *    caller's token or session is checked again.
  * 3. If the client disconnects, the poll ends. The leases of notifications that were leased at that moment are
  *    released.

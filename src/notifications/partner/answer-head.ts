@@ -34,8 +34,8 @@ export function assertLineEnds(head: Buffer): void {
 }
 
 /**
- * Normalizes the head of a response for undici: a folded line becomes one line (RFC 9112 §5.2), equal lengths become
- * one (§6.3), and a newer minor version becomes 1.1 (RFC 9110 §2.5).
+ * Normalizes the head of a response for undici: a folded line becomes one line (RFC 9112 §5.2), repeated equal values
+ * of `Content-Length` become one value (§6.3), and a newer minor version becomes 1.1 (RFC 9110 §2.5).
  * @param end the position at which the head ends
  * @throws PartnerFault when the headers are too long, or the length is ambiguous
  */

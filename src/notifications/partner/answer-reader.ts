@@ -26,8 +26,8 @@ export interface Answer {
 }
 
 /**
- * The maximum size of a response without its interim responses, which occupy no memory. It is needed because the time
- * limit does not bound the size, and chunk extensions have no other limit.
+ * The maximum size of a response without its interim responses, which occupy no memory. This limit is needed, because
+ * the time limit does not bound the size, and chunk extensions have no other limit.
  */
 const MAX_ANSWER_BYTES = 256 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
@@ -39,12 +39,15 @@ const NOTHING: Buffer = Buffer.alloc(0);
  * unsolicited interim responses that clients must skip (RFC 9110 §15.2). Bytes that are not HTTP are refused here, with
  * a reason.
  *
- * It replaces the socket's `read`, which undici calls (docs/decisions/0013-private-parts.md).
+ * This class replaces the socket's `read`, which undici calls (docs/decisions/0013-private-parts.md).
  */
 export class AnswerReader {
   /** Whether any byte of the partner's current response has arrived. */
   begun = false;
-  /** The current response, or the interim response before it, from its status line on, as far as it has been read. */
+  /**
+   * The bytes that have been read of the current response, or of the interim response before it, from the status line
+   * on.
+   */
   said = NOTHING;
   /** The number of bytes of the current response that were passed on to undici. */
   private bytes = 0;

@@ -19,7 +19,9 @@ export interface AttemptOutcome {
    */
   excerpt: string | null;
   durationMs: number;
-  /** The seconds after which the partner, or its token endpoint, asks to be called again; null if it does not ask. */
+  /**
+   * The seconds after which the partner, or its token endpoint, asks to be called again; null if neither asks for it.
+   */
   retryAfterS: number | null;
   /** The earlier HTTP requests of the same attempt. The partner may have received each of them. */
   earlier: readonly EarlierPut[];
@@ -30,7 +32,7 @@ export interface AttemptOutcome {
   beganMs: number;
 }
 
-/** An HTTP request of an attempt that was followed by a further request. */
+/** An HTTP request that was followed by another request in the same attempt. */
 export type EarlierPut = Pick<
   AttemptOutcome,
   'httpStatus' | 'failure' | 'reason' | 'excerpt' | 'durationMs' | 'beganMs'
@@ -106,8 +108,8 @@ export class Puts {
   }
 
   /**
-   * The start of the last request. For the first request, it is 0, because its time includes the name look-up, the
-   * connection and the token request.
+   * The start of the last request, in milliseconds after the start of the attempt. The first request starts at 0,
+   * because its time includes the name look-up, the connection and the token request.
    */
   private get beganMs(): number {
     const puts = this.earlier.length;
@@ -133,8 +135,8 @@ export class Puts {
 export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
 /**
- * Returns the reason of a failure: for a 400, the specification's word; for a 200, the way in which the body failed.
- * Returns null for any other status, which needs no further reason.
+ * Returns the reason of a failure: for a status 400, the reason that the specification names; for a 200, the way in
+ * which the body failed. Returns null for any other status, which needs no further reason.
  */
 function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClass | null): string | null {
   if (status === 400) return NO_MATCHING_RECORD;
@@ -143,7 +145,7 @@ function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClas
 
 /**
  * Returns the failure class of a response; null if the response counts as delivered. It counts as delivered only if its
- * status is 200 and its body is complete or too long to be read. For any other status, no failure class is needed.
+ * status is 200 and its body is complete or too long to be read. For any other status, the body does not matter.
  */
 function failureOf({ status, ending }: Answer): FailureClass | null {
   if (status === 200) {

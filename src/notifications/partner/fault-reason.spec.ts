@@ -8,13 +8,13 @@ const UNDICI = Object.entries(errors).flatMap(([name, type]) => {
   return code === undefined ? [] : [{ name, code }];
 });
 
-it.each(UNDICI)('the reason for $name of the HTTP library does not name the library', ({ code }) => {
+it.each(UNDICI)('the reason for the HTTP library’s error $name does not mention the library', ({ code }) => {
   const reason = reasonOf(Object.assign(new Error('x'), { code }));
   expect(reason).toMatch(/^[A-Za-z_]+$/);
   expect(reason).not.toMatch(/und|hpe|ERR/);
 });
 
-it('the list of the HTTP library’s errors is complete', () => {
+it('these tests cover more than twenty error codes of the HTTP library', () => {
   const codes = UNDICI.map(({ code }) => code);
   expect(codes).toEqual(expect.arrayContaining(['UND_ERR', 'UND_ERR_SOCKET', 'UND_ERR_DESTROYED']));
   expect(codes.length).toBeGreaterThan(20);
@@ -32,10 +32,10 @@ it.each<[string, object, string]>([
   ['a syntax error without a text', new errors.HTTPParserError('x'), 'invalid'],
   ['a parser’s code', { code: 'HPE_INVALID_VERSION' }, 'unknown'],
   ['no code', new Error('x'), 'unknown'],
-])('returns a short code as the reason: %s', (_title, error, expected) => {
+])('returns a short code as the reason for a failed request: %s', (_title, error, expected) => {
   expect(reasonOf(error)).toBe(expected);
 });
 
-it('treats a connection that the partner closed as a fault of the network', () => {
+it('treats a connection that the partner closed as a network error', () => {
   expect(isNetworkFault(new errors.SocketError('other side closed'))).toBe(true);
 });

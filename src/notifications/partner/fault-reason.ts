@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 
-/** The beginnings of the codes that contain a library's name: undici, and its parser. */
+/** The prefixes of error codes that name a library: undici (`UND_`) or its parser (`HPE_`). */
 const OF_LIBRARY = /^(UND_|HPE_)/;
 
 /**
@@ -8,7 +8,7 @@ const OF_LIBRARY = /^(UND_|HPE_)/;
  * the other errors cannot occur.
  */
 const CODES: Record<string, string | undefined> = {
-  // undici reports so that the partner closed the connection.
+  // undici reports this code when the partner has closed the connection.
   UND_ERR_SOCKET: 'ECONNRESET',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
   UND_ERR_HEADERS_TIMEOUT: 'no_answer',

@@ -193,7 +193,7 @@ describe('the address guard', () => {
     ]);
   });
 
-  it('the address guard allows no private IPv4 address when all of IPv6 is allowed', () => {
+  it('the address guard allows no private IPv4 address even if all IPv6 addresses are allowed', () => {
     const guard = new PartnerAddressGuard(['::/0']);
     expect(guard.isAllowed('10.0.0.1')).toBe(false);
     expect(guard.isAllowed('::ffff:10.0.0.1')).toBe(false);
@@ -225,7 +225,7 @@ describe('the address guard', () => {
     expect(() => closed.assertUrlAllowed(parsePartnerUrl(text))).toThrow(AddressBlockedError);
   });
 
-  it('the address guard checks a host name only when it is resolved', async () => {
+  it('the address guard checks the addresses of a host name when the name is resolved, and not before', async () => {
     closed.assertUrlAllowed(parsePartnerUrl('https://inside.example'));
     const nobodyAsks = () => Promise.reject(new Error('It is an address.'));
     await expect(closed.resolveAllowed('inside.example', () => Promise.resolve(['10.0.0.1']))).rejects.toThrow(

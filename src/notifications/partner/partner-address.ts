@@ -39,15 +39,15 @@ export function parsePartnerUrl(text: string): URL {
   return url;
 }
 
-/** Returns the normal spelling of a percent-encoded character (RFC 3986 §6.2.2). */
+/** Returns the normalized spelling of a percent-encoded character (RFC 3986 §6.2.2). */
 function inOneSpelling(encoded: string): string {
   const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
   return /[A-Za-z0-9._~-]/.test(character) ? character : encoded.toUpperCase();
 }
 
 /**
- * Returns the one spelling of a partner's address. An invalid address is returned unchanged: addresses are checked when
- * they are saved, so an invalid one was written directly into the database.
+ * Returns the normalized spelling of a partner's address. An invalid address is returned unchanged: addresses are
+ * checked when they are saved, so an invalid one was written directly into the database.
  */
 export function spellingOf(address: string): string {
   try {
@@ -191,7 +191,10 @@ const refused = new Networks([...refusedIPv4, ...refusedIPv6]);
 const nat64 = new Networks(['64:ff9b::/96', '64:ff9b:1::/48']);
 const mapped = new Networks(['::ffff:0:0/96']);
 
-/** Returns the last 32 bits of an IPv6 address as an IPv4 address. `new URL` parses every spelling. */
+/**
+ * Returns the last 32 bits of an IPv6 address as an IPv4 address. The function accepts any spelling that `new URL`
+ * parses.
+ */
 function embeddedIPv4(address: string): string {
   const groups = new URL(`http://[${address}]/`).hostname.slice(1, -1).split(':');
   const [high, low] = groups.slice(-2).map((group) => Number.parseInt(group || '0', 16));

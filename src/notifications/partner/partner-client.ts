@@ -52,7 +52,7 @@ const TOKEN_CONNECTIONS = 2;
  */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
-/** The last part of the address, for events of bookings or for changes of records. */
+/** The last segment of a request's URL: `notifications` for events of bookings, `changes` for changes of records. */
 export type Folder = 'notifications' | 'changes';
 
 /** The connections, the token and the headers of a partner's endpoint, which are kept between attempts. */
@@ -118,8 +118,8 @@ export class PartnerClient implements OnApplicationShutdown {
   }
 
   /**
-   * Returns the expiry of the certificate that the partner of this key showed last; null if it has not shown one to
-   * this process.
+   * Returns the expiry of the certificate that the partner showed last over the connections under this key; null if it
+   * has not shown one to this process.
    */
   certificateNotAfter(key: string): Date | null {
     return this.sessions.get(key)?.connector.certificateNotAfter ?? null;
@@ -132,7 +132,7 @@ export class PartnerClient implements OnApplicationShutdown {
     await Promise.all([session?.pool.close(), session?.tokenPool?.close()]);
   }
 
-  /** Waits for the running attempts to all partners. Each has its own deadline. */
+  /** Waits for the running attempts to all partners. Each attempt has its own deadline. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.sweep);

@@ -19,7 +19,7 @@ describe('the certificates of a subscription', () => {
     made = await testCertificates();
   });
 
-  it('accepts usable certificates for a subscription', () => {
+  it('accepts valid certificates for a subscription', () => {
     const { authority, otherAuthority, client } = made;
     expect(faultOf({})).toBe('accepted');
     expect(faultOf({ caPem: null, clientCertPem: null, clientKeyPem: null })).toBe('accepted');
@@ -29,7 +29,7 @@ describe('the certificates of a subscription', () => {
     );
   });
 
-  it('refuses unusable certificates with an error that names the member and the reason', () => {
+  it('refuses invalid certificates with an error that names the member and the reason', () => {
     const { authority, client, good } = made;
     const cut = authority.certPem.replace(/\n[^\n]+\n-----END/, '\n-----END');
     expect(faultOf({ caPem: '' })).toBe('caPem certificate_invalid');
@@ -51,7 +51,7 @@ it('a client id and secret are form-encoded before they are encoded in base64 (R
   expect(decoded).toBe('a+b:c%3Ad%25');
 });
 
-it('a credential is recognised in every spelling in which a partner may repeat it in its response', () => {
+it('a credential is recognised in every encoding in which a partner may repeat the credential in a response', () => {
   const secrets = secretsOf({ type: 'basic', username: 'u', password: 'p"&' });
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const hex = ['702226', base64('p"&')];
@@ -59,7 +59,7 @@ it('a credential is recognised in every spelling in which a partner may repeat i
   expect(secretsOf({ type: 'none' })).toEqual([]);
 });
 
-it('in a header of `auth`, the credential after the scheme also counts as a secret, but a short word does not', () => {
+it('in a header of `auth`, the credential after the scheme counts as a secret of its own, but a short word does not', () => {
   const headers = [
     { name: 'Authorization', value: 'ApiKey 0123456789' },
     { name: 'X-Tenant', value: 'we two' },

@@ -92,7 +92,7 @@ export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: Partn
 /** Checks that a client certificate has not expired when it is saved. Throws `PemError`. */
 export function assertNotExpired(clientCertPem: string): void {
   const [certificate] = assertCertificatePem('clientCertPem', clientCertPem);
-  // The expiry is compared with the machine's clock, because partners use their own clocks, which no sandbox moves.
+  // The machine's clock decides, even in a sandbox with a moved clock, because partners use their own clocks.
   if (Date.parse(certificate.validTo) < Date.now()) {
     throw new PemError('clientCertPem', 'certificate_expired', 'has expired');
   }

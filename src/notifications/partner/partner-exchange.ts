@@ -17,7 +17,10 @@ const KEPT_MS = 60_000;
 
 export type PartnerRequest = Dispatcher.DispatchOptions & {
   body: string | Buffer;
-  /** Called when the connection is open, before the first byte is written; false cancels the request. */
+  /**
+   * Called when the connection is open, before the first byte is written. If it returns false, the request is
+   * cancelled.
+   */
   mayBegin?: (() => boolean) | undefined;
   /** Called before a request is written again over a new connection, with the failure of the previous connection. */
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
@@ -34,8 +37,8 @@ const OLDEST_MS = 60_000;
  */
 const QUIET_MS = 10_000;
 /**
- * If a kept connection closes within this time, in milliseconds, after a request was written, the partner was already
- * closing it.
+ * The time after a request was written, in milliseconds, within which the end of a kept connection means that the
+ * partner was already closing it.
  */
 const CLOSED_BEFORE_MS = 100;
 
@@ -43,7 +46,7 @@ const CLOSED_BEFORE_MS = 100;
 export interface ConnectionKeeper {
   /** Takes a connection to the partner back into the pool after a complete response. */
   release(connection: PartnerConnection): void;
-  /** Closes a connection to the partner that can no longer be used. */
+  /** Closes a partner connection that can no longer be used. */
   discard(connection: PartnerConnection): void;
   /** Closes all idle connections to the partner, because they may be dead like the connection that failed. */
   doubt(): void;
@@ -148,7 +151,9 @@ export class PartnerConnection {
   }
 }
 
-/** A request and its response, or the fault that occurred instead. It settles once; later events are ignored. */
+/**
+ * A request and its response, or the fault that occurred instead. The exchange settles once; later events are ignored.
+ */
 export class Exchange implements Dispatcher.DispatchHandler {
   settled = false;
   connection: PartnerConnection | null = null;

@@ -60,7 +60,7 @@ describe('PartnerNames', () => {
   });
   afterEach(() => server.stop());
 
-  it('resolves a host name in both address families, and alternates the addresses', async () => {
+  it('resolves a host name to IPv6 and IPv4 addresses, in alternating order', async () => {
     expect(await names.lookup('both.example')).toEqual(['2001:db8::7', '192.0.2.7']);
     expect(await names.lookup('four.example')).toEqual(['192.0.2.7']);
   });
@@ -75,7 +75,7 @@ describe('PartnerNames', () => {
     await expect(names.lookup('nowhere.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('looks a host name up in the hosts file first, and resolves localhost without the file', async () => {
+  it('looks a host name up in the hosts file first, and resolves localhost even without this file', async () => {
     expect(await names.lookup('Listed.example')).toEqual(['127.0.0.9', '::9']);
     expect(await names.lookup('localhost')).toEqual(['127.0.0.1', '::1']);
     expect(server.questions).toEqual([]);
@@ -93,7 +93,7 @@ describe('PartnerNames', () => {
     expect((await failures).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
-  it('fails the look-up of a host name whose name server does not answer', async () => {
+  it('the look-up of a host name fails when the name server does not answer', async () => {
     await expect(names.lookup('silent.example')).rejects.toMatchObject({ code: 'ETIMEOUT' });
   }, 20_000);
 });

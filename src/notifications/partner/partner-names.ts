@@ -31,7 +31,8 @@ interface LookUp {
  * and cannot be cancelled. With getaddrinfo, a few names whose server is silent would delay healthy partners.
  *
  * 1. The hosts file comes first; `localhost` is always loopback (RFC 6761 §6.3).
- * 2. Otherwise both families are queried at once, over a separate channel; there is one look-up per name at a time.
+ * 2. Otherwise IPv4 and IPv6 addresses are queried at once, over a separate channel; there is one look-up per name at a
+ *    time.
  * 3. A look-up ends with its answers, after five seconds, or when no caller waits for it any more.
  * 4. Addresses are cached for their time to live, at most half a minute; failures are not cached.
  */
@@ -133,7 +134,7 @@ async function ask(resolver: Resolver, host: string): Promise<Found> {
 
 /**
  * Returns the more informative of two errors. The error for a name without addresses of one family is less informative
- * than any other. A look-up that was cancelled counts as one that took too long.
+ * than any other error. A look-up that was cancelled counts as one that took too long.
  */
 function theGraver(errors: NodeJS.ErrnoException[]): NodeJS.ErrnoException {
   const grave = errors.find(({ code }) => code !== 'ENODATA') ?? errors[0];

@@ -12,7 +12,7 @@ describe('the addresses of a partner', () => {
     expect(new TriedAddresses().inOrder(['b', 'a', 'b'])).toEqual(['b', 'a']);
   });
 
-  it('for five minutes, dials an address last if it failed or another address connected before it', () => {
+  it('for five minutes, dials an address last if it failed, or if another address connected first', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a']);
     addresses.worked('c', ['b']);
@@ -21,7 +21,7 @@ describe('the addresses of a partner', () => {
     expect(addresses.inOrder(['a', 'b', 'c', 'd'])).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('dials an address that failed in its former position again after it has worked', () => {
+  it('dials a failed address in its original order again after a connection to the address has succeeded', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a', 'b']);
     addresses.worked('a', ['b']);

@@ -1,6 +1,6 @@
 import type { Rule } from '../../platform/validation/rules.js';
 
-/** The rule for a number of requests per second, which may have a fraction. */
+/** The validation rule for a number of requests per second, which may have a fraction. */
 export const paceRule: Rule = { schema: { type: 'number', minimum: 0, example: 4.75 }, faults: () => [] };
 
 export const PAUSED_UNTIL =

@@ -33,7 +33,7 @@ const headerValue = text({
   form: 'Must be visible ASCII characters, with blanks only between them.',
 });
 
-/** The rule for the headers of a partner's own authentication scheme. Their names must differ. */
+/** The validation rule for the headers of a partner's own authentication scheme. Their names must differ. */
 export const headers: Rule = {
   schema: {
     type: 'array',
@@ -132,7 +132,10 @@ const AUTH: Record<string, Record<string, AuthMember>> = {
   },
 };
 
-/** The rule for the service's authentication at a partner: an object whose `type` determines the other members. */
+/**
+ * The validation rule for the service's authentication at a partner: an object whose `type` determines the other
+ * members.
+ */
 export const authRule: Rule = {
   schema: {
     type: 'object',
@@ -169,8 +172,8 @@ function clientSecretFaults({ client_auth, client_secret }: Record<string, unkno
 }
 
 /**
- * Returns a validation error for a header named `Authorization`, which the service itself sets for these types of
- * authentication.
+ * Returns a validation error for a header named `Authorization`, which the service itself sets for every type of
+ * authentication except `none` and `headers`.
  */
 function authorizationFaults({ headers }: Record<string, unknown>): Fault[] {
   if (!Array.isArray(headers)) return [];

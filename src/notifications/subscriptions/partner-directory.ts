@@ -50,7 +50,7 @@ export class PartnerProfile {
 
   /**
    * Returns the headers of a notification (Standard Webhooks v1), without the partner's authentication. The timestamp
-   * is the machine's time, because partners use their own clocks, which no sandbox moves.
+   * is the machine's time, even in a sandbox with a moved clock: partners compare it with their own clocks.
    */
   headers(notification: {
     id: string;
@@ -90,7 +90,7 @@ function traceparentOf(id: string, cause: string | null): string {
 @Injectable()
 export class PartnerDirectory {
   private readonly profiles = new Map<string, PartnerProfile>();
-  /** For each partner, the expiry of the certificate that this process stored last, in milliseconds since 1970. */
+  /** For each partner, the certificate expiry that this process stored last, in milliseconds since 1970. */
   private readonly recorded = new Map<string, number>();
 
   constructor(
@@ -174,7 +174,7 @@ export class PartnerDirectory {
         waitMs: subscription.wait_ms ?? this.config.waitMs,
         connections: this.config.concurrencyPerPartner,
       },
-      // Release 1.0.0 stored the setting without 429 if a request left it out.
+      // Release 1.0.0 stored the setting without 429 if a request omitted 429.
       autoRetryCauses(subscription.auto_retry_on),
       signingKey(newest),
       previous.map(({ secret, until }) => ({ key: signingKey(secret), until, steadyUntil: until + aheadMs })),

@@ -5,20 +5,21 @@ import type { Subscription } from './subscription.entity.js';
 export const HOURS = 24;
 
 /**
- * SQL: the first failed attempt after the newest success before a time, for a subscription `s`. A failed request that
- * was repeated with success within its attempt (RENEWED) is older than this success. Each part of the expression reads
- * one row of an index.
+ * SQL: the time of the first failed attempt to the partner of a subscription `s` after a success. A failed request that
+ * was repeated with success within its attempt (RENEWED) is older than this success, and so does not count. Each part
+ * of the expression reads one row of an index.
+ * @param success SQL for the time of the success; if it is null, the first of all failed attempts is found
  */
 export const firstFailure = (success: string) => `(SELECT min(a.at) FROM notification_attempts a
     WHERE a.subscription_id = s.id AND a.failure IS NOT NULL AND a.at > coalesce(${success}, '-infinity'))`;
-/** SQL: the time of the newest successful attempt `a` to the partner of `s` that meets a condition. */
+/** SQL: the time of the newest successful attempt `a`, for a subscription `s`, that also meets the condition. */
 export const newestSuccess = (condition = 'true') => `(SELECT max(a.at) FROM notification_attempts a
     WHERE a.subscription_id = s.id AND a.failure IS NULL AND ${condition})`;
 
 /**
  * SQL: the columns `recent.last_ok`, the time of the last success of the partner of a subscription `s`, and
  * `recent.failing_since`, the time of the first failed attempt after it. A partner becomes UP without an attempt when
- * it accepts a sample, so the time at which it became UP counts as a success. A partner that is DOWN always fails.
+ * it accepts a sample, so the time at which it became UP counts as a success. A DOWN partner always counts as failing.
  */
 export const FAILING_SINCE = `CROSS JOIN LATERAL (
     SELECT ok.last_ok, coalesce(${firstFailure('ok.last_ok')}, CASE WHEN s.health = 'DOWN' THEN s.health_changed_at END) AS failing_since
@@ -57,7 +58,8 @@ export function shownPace(
   }: Pick<Subscription, 'delivery' | 'paused_from' | 'paused_until' | 'pace'>,
   now: Date,
 ): { paused_until: Date | null; pace: number | null } {
-  // The database pauses every partner that polls, so that processes of release 1.0.0 do not push to it.
+  // In the database, every partner that polls is paused, so that processes of release 1.0.0 do not push to it. This
+  // pause is not shown.
   if (delivery === 'POLL') return { paused_until: null, pace: null };
   const isPaused = paused_from !== null && paused_until !== null && paused_from <= now && now < paused_until;
   return { paused_until: isPaused ? paused_until : null, pace: pace === null ? null : Math.round(pace * 100) / 100 };

@@ -8,8 +8,8 @@ import type { SubscriptionWarningModel } from './subscriptions.dto.js';
 type Addressed = Pick<Subscription, 'id' | 'account_code' | 'partner_url'>;
 
 /**
- * A plain query, because an account may have thousands of subscriptions, and building entities would take most of the
- * time.
+ * Finds the addresses of the accounts' subscriptions with delivery PUSH. The query is plain SQL, because an account may
+ * have thousands of subscriptions, and building entities would take most of the time.
  */
 const FIND = prepared(
   'subscriptions-of-accounts',
@@ -17,14 +17,14 @@ const FIND = prepared(
    WHERE account_code = ANY ($1::text[]) AND deleted_datetime IS NULL AND delivery = 'PUSH'`,
 );
 
-/** Finds addresses that several subscriptions of an account have, in any spelling. */
+/** Finds addresses that several subscriptions of an account share, even in different spellings. */
 @Injectable()
 export class RepeatedAddresses {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns a warning for each subscription whose address another subscription of the account also has, by subscription
-   * id. The warnings for a partner do not reveal the subscriptions of other partners.
+   * Returns, by subscription id, a warning for each subscription that has the same address as another subscription of
+   * the account. The warnings for a partner do not reveal the subscriptions of other partners.
    */
   async warningsOf(subscriptions: readonly Subscription[]): Promise<ReadonlyMap<string, SubscriptionWarningModel[]>> {
     const accounts = [...new Set(subscriptions.map(({ account_code }) => account_code))];

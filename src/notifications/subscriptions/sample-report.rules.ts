@@ -6,8 +6,8 @@ import type { Inspection } from '../partner/partner-inspection.js';
 import { STEPS, type SampleReport, type Step } from './sample-report.dto.js';
 
 /**
- * The reasons of attempts whose connection was never opened. Such a reason decides, even if the separate inspection of
- * the partner could connect.
+ * The failure reasons of attempts whose connection was never opened. Such an attempt counts as failed at the step
+ * ADDRESS, even if the separate inspection of the partner could connect.
  */
 const NOT_CONNECTED: readonly string[] = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
 

@@ -59,7 +59,7 @@ export class SubscriptionSecrets {
     };
   }
 
-  /** Adds a newest signing secret. The replaced secret also signs until the given time. */
+  /** Adds a signing secret, which becomes the newest. The replaced secret continues to sign until the given time. */
   replaceSigning(subscription: Subscription, newest: string, until: Date): void {
     const { newest: replaced, previous } = this.openSigning(subscription);
     // Expired secrets are also kept, because the clock may be wrong at this moment. Expired secrets do not sign.

@@ -40,7 +40,7 @@ export class SubscriptionStore {
 
   /**
    * Returns a page of the subscriptions of these accounts (null: of all accounts), newest first. On a route for the
-   * scope `partner`, these are the caller's subscriptions alone.
+   * scope `partner`, the page contains only the caller's own subscriptions.
    */
   list(accounts: AllowedAccounts, page: Page): Promise<Subscription[]> {
     const ofAccounts = accounts === null ? {} : { account_code: In([...accounts]) };
@@ -52,7 +52,7 @@ export class SubscriptionStore {
 
   /**
    * Returns a subscription of the caller's accounts. On a route for the scope `partner`, a subscription that is not the
-   * caller's is unknown.
+   * caller's is treated as unknown.
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<Subscription> {

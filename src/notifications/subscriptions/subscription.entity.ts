@@ -6,7 +6,7 @@ import type { ClientAuth } from '../partner/partner-credentials.js';
 export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
 export type PartnerHealth = 'UP' | 'DOWN';
 
-/** How notifications reach a partner: the service sends them to its address, or the partner fetches them. */
+/** The ways to deliver notifications: the service pushes them to the partner's address, or the partner polls them. */
 export const DELIVERIES = ['PUSH', 'POLL'] as const;
 export type PartnerDelivery = (typeof DELIVERIES)[number];
 
@@ -99,22 +99,22 @@ export class Subscription {
   previous_signing_secrets: Buffer | null;
 
   /**
-   * The time since which notifications are held back, because the subscription is suspended or its new address is not
-   * yet verified.
+   * The time since which notifications have been held back, because the subscription is suspended or its new address is
+   * not yet verified.
    */
   @Column('timestamptz', { nullable: true })
   suspended_datetime: Date | null;
 
   /**
-   * The time at which the partner itself suspended the subscription; null if an operator did. It counts only while it
-   * equals `suspended_datetime`.
+   * The time at which the partner itself suspended the subscription; null if an operator did. The value applies only
+   * while it equals `suspended_datetime`.
    */
   @Column('timestamptz', { nullable: true })
   suspended_by_partner: Date | null;
 
   /**
-   * The time since which the subscription was suspended when its address changed; null if it was not suspended. It
-   * counts only while it equals `suspended_datetime`.
+   * The start of the suspension that was in effect when the address of the subscription changed; null if the
+   * subscription was not suspended then. The value applies only while it equals `suspended_datetime`.
    */
   @Column('timestamptz', { nullable: true })
   suspended_before_move: Date | null;
@@ -188,7 +188,10 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   paced_to: Date | null;
 
-  /** The time since which the partner has answered only "busy"; null otherwise. */
+  /**
+   * The time since which the partner has answered only "busy"; null if it has not answered "busy" since its last
+   * success.
+   */
   @Column('timestamptz', { nullable: true })
   busy_since: Date | null;
 

@@ -39,7 +39,7 @@ export const partnerUrl = url(
   'The address of the partner: https, without user information, query and fragment. The service sends `PUT ' +
     '{partner_url}/notifications`.',
 );
-/** The rule for a PEM text. Its content is checked by {@link certificateFaults}. */
+/** The validation rule for a PEM text. Its content is checked by {@link certificateFaults}. */
 export const pem = text({ min: 1, max: 100_000, lines: true });
 
 const PEM_POINTERS: Record<keyof PartnerCertificates, string> = {
@@ -78,8 +78,8 @@ export function credentialFaults(
 ): Fault[] {
   if (partner_url == null || isSameHost(partner_url, kept.partner_url)) return [];
   const faults: Fault[] = [];
-  // The credentials that a new host needs include those for OAuth 2.0, because the access tokens would be sent to that
-  // host.
+  // Credentials for OAuth 2.0 must be set again as well: they are sent to the token endpoint, but the access tokens
+  // would be sent to the new host.
   if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
     faults.push(
       fault(
@@ -231,8 +231,8 @@ export function beginSuspension(subscription: Subscription, by: 'OPERATOR' | 'PA
 }
 
 /**
- * Returns the side that suspended the subscription; null if it is not suspended. The suspension of a subscription whose
- * new address is not yet verified continues.
+ * Returns the side that suspended the subscription; null if it is not suspended. A subscription that was suspended
+ * before its address changed stays suspended while the new address is not yet verified.
  */
 export function suspenderOf(subscription: Suspension): 'OPERATOR' | 'PARTNER' | null {
   const { state, suspended_datetime, suspended_by_partner } = subscription;

@@ -257,7 +257,10 @@ export class ResumeSubscriptionHandler implements ICommandHandler<ResumeSubscrip
   }
 }
 
-/** Returns the side of the caller: the partner, on a route for the scope `partner`, or an operator. */
+/**
+ * Returns whether the caller is a partner or an operator. On a route for the scope `partner`, the caller is the
+ * partner.
+ */
 function currentSide(): 'OPERATOR' | 'PARTNER' {
   return currentAllowedSubscriptions() === null ? 'OPERATOR' : 'PARTNER';
 }

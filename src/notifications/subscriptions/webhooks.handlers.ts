@@ -15,7 +15,7 @@ export class PostToWebhookHandler implements ICommandHandler<PostToWebhook> {
       waitMs: options.waitMs,
       secrets: headers.map(({ value }) => value),
     });
-    // Chat systems answer a message with 202 or 204 as well. For a partner, only 200 counts.
+    // Chat systems may also answer a message with 202 or 204. For a partner, only 200 counts.
     const isTaken = httpStatus !== null && httpStatus >= 200 && httpStatus < 300 && failure !== 'timeout';
     if (failure === null || isTaken) return { delivered: true, failure: null, reason: null, httpStatus };
     return { delivered: false, failure, reason, httpStatus };

@@ -11,10 +11,14 @@ export interface AuditEntry {
   readonly subject: string;
   readonly requestId: string | null;
   /**
-   * The names of the members that the action changed, without their values; null if the name of the action says enough.
+   * The names of the members that the action changed, without their values; null if the name of the action alone
+   * describes the change.
    */
   readonly changed: readonly string[] | null;
-  /** The number of refused requests, or of polled notifications, that the entry summarizes; null for an entry about one action. */
+  /**
+   * The number of refused requests, or of polled notifications, that the entry summarizes; null for an entry about one
+   * action.
+   */
   readonly count: number | null;
   /** The pseudonym of the address from which a refused request came; null for an entry about anything else. */
   readonly address: string | null;

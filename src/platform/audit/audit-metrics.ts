@@ -24,11 +24,11 @@ interface Figures {
 
 /**
  * Exports the newest seal of the audit log as a metric, so that a copy of the seal leaves the machine. If the audit log
- * is truncated or rewritten later, it no longer agrees with the stored metrics (`AuditShrank`, `AuditRewritten`).
- * `verify-audit --from` accepts the label `seal`.
+ * is truncated or rewritten later, it no longer agrees with the stored metrics (alerts `AuditShrank` and
+ * `AuditRewritten`). `verify-audit --from` accepts the label `seal`.
  *
- * The labels name the last seal before the current minute. All processes therefore export the same series. A day has at
- * most 1,440 of them.
+ * The labels name the last seal before the current minute, so all processes export the same time series. There are at
+ * most 1,440 different series per day.
  */
 @Injectable()
 export class AuditMetrics {

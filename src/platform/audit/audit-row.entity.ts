@@ -29,7 +29,10 @@ export class AuditRow {
   @Column('text', { array: true, nullable: true })
   changed: string[] | null;
 
-  /** The number of refused requests, or of polled notifications, that the audit entry summarizes; null for an entry about one action. */
+  /**
+   * The number of refused requests, or of polled notifications, that the audit entry summarizes; null for an entry
+   * about one action.
+   */
   @Column('int', { nullable: true })
   count: number | null;
 

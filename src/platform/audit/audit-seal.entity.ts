@@ -35,14 +35,14 @@ export class AuditSeal {
 
   /**
    * The newest seal that was settled when this seal was created. A seal is settled when no transaction can still add an
-   * entry among the ids that it covers.
+   * entry among the ids that the seal covers.
    */
   @Column('bigint', { nullable: true })
   settled: number | null;
 
   /**
-   * The horizon (`xmax`) of the snapshot in which the seal's entries were read. A transaction whose entries the seal
-   * could not see has a lower number than the horizon, or began later.
+   * The horizon (`xmax`) of the snapshot in which the seal's entries were read. A transaction whose entries were not
+   * visible in the snapshot has a lower number than the horizon, or began later.
    */
   @Column('bigint')
   horizon: number;

@@ -52,8 +52,8 @@ const LATE_ROWS = prepared(
 );
 
 /**
- * Reads the columns of a new seal that only the database knows. It runs after the rows of the seal were read. A
- * transaction whose rows the seal lacks has a lower number than the horizon, or it begins later.
+ * Reads those values of a new seal that only the database knows. The statement runs after the rows of the seal were
+ * read. A transaction whose rows the seal lacks has a lower number than the horizon, or it begins later.
  */
 const NEXT = prepared(
   'audit-seal-next',
@@ -82,13 +82,13 @@ export interface SealedRow {
  * 1. Every few seconds each process reads the rows that have no seal yet, and adds a seal for them. When two processes
  *    add a seal after the same predecessor, a unique constraint accepts only the first.
  * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. After a row was
- *    changed, deleted or inserted, no seal from that row on matches (audit-verification.ts).
+ *    changed, deleted or inserted, the seals from that row on no longer match (audit-verification.ts).
  * 3. A row gets its id before COMMIT, so a row can appear below ids that are already sealed. A later seal covers such a
- *    row. The sweep looks for late rows until every transaction of a seal's time has ended, and once more after that.
- *    `settled` names the newest seal for which no further sweep is needed.
+ *    row. The processes look for such late rows until every transaction that was running when a seal was added has
+ *    ended, and once more after that. `settled` names the newest seal for which no further search is needed.
  * 4. The newest key of `SECRETS_KEY` signs a seal (audit-signature.ts). Each seal contains the hash of the previous
- *    seal, so a signature vouches for the whole history. After a key rotation, one seal without rows re-signs
- *    everything. No seal is added after a seal that no listed key has signed.
+ *    seal, so a signature vouches for the whole history. After a key rotation, one seal without rows signs the whole
+ *    history with the new key. No seal is added after a seal that no listed key has signed.
  *
  * Never order seals by anything but `seal_id`, nor seal a row twice.
  */
@@ -110,8 +110,8 @@ export class AuditSeals {
   }
 
   /**
-   * Adds a seal without rows under the newest key. Its signature vouches for the whole history, so that older keys can
-   * be removed. Verify the audit log first.
+   * Adds a seal that covers no rows and is signed with the newest key. Its signature vouches for the whole history, so
+   * that older keys can then be removed. Before the call, verify the audit log.
    * @returns the number of seals added, and whether the newest key has signed the newest seal
    */
   async countersign(): Promise<{ added: number; done: boolean }> {
@@ -130,7 +130,8 @@ export class AuditSeals {
 
   private async sealBatch(): Promise<number> {
     const last = await this.last();
-    // No seal is added: its signature would vouch for rows that a person without a key may have inserted.
+    // No seal is added in this case, because its signature would vouch for rows that a person without a key may have
+    // inserted.
     if (last !== null && isSigned(this.secrets, last) !== true) {
       this.logger.warn(
         { seal: last.hash.toString('hex') },
@@ -138,13 +139,14 @@ export class AuditSeals {
       );
       return 0;
     }
-    // The newest settled seal is queried before the rows are read, so that the rows of every transaction that has ended
-    // by then are visible.
+    // The newest settled seal is queried before the rows are read, so that the second query sees the rows of every
+    // transaction that had ended before the first query.
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
-    // Rows that were committed late can wait while there are more new rows than fit in one batch. The new seal then
-    // leaves the settled seal as it is, because the sweep up to it is still to come.
+    // While there are more new rows than fit in one batch, the search for late rows is postponed. The new seal then
+    // keeps the value `settled` of the last seal, because nobody has yet searched for late rows of the seals after that
+    // settled seal.
     if (rows.length >= BATCH) return (await this.add(last, rows, last?.settled ?? null)) ? rows.length : 0;
     rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;
@@ -179,7 +181,7 @@ export function digestOf({ text }: SealedRow): Buffer {
 }
 
 /**
- * Returns the hash of a new seal: over the hash of the previous seal and the sealed rows.
+ * Returns the hash of a new seal. The hash covers the hash of the previous seal and the sealed rows.
  * @param before the hash of the previous seal, or {@link NO_SEAL}
  */
 export function sealOf(before: Buffer, rows: readonly SealedRow[]): Buffer {

@@ -32,8 +32,9 @@ export type AuditVerdict =
   | ({
       readonly agrees: false;
       /**
-       * The number of audit rows up to the anchor, all of which agree with their seals. Null without an anchor, or if
-       * the comparison found a fault before the anchor.
+       * The number of audit rows and seals up to the anchor (a seal that was stored outside the database). All audit
+       * rows up to the anchor agree with their seals. The value is null without an anchor, or if the comparison found a
+       * fault before the anchor.
        */
       readonly upToAnchor: Extent | null;
     } & Fault)
@@ -120,7 +121,7 @@ export interface SealState {
   because: string | null;
 }
 
-/** Compares each of the newest seals with its audit entries and with its previous seal. */
+/** Compares each of the newest seals with its audit entries and with the seal before it. */
 export async function newestSeals(database: Database, secrets: Secrets, most: number): Promise<SealState> {
   const state = (await database.queryOne<Omit<SealState, 'agrees' | 'from_row' | 'because'>>(STATE))!;
   const seals = (await database.query<Seal>(NEWEST, [most])).reverse();
@@ -168,7 +169,7 @@ interface Reader {
   query(statement: Statement & { values: unknown[] }): Promise<{ rows: SealedRow[] }>;
 }
 
-/** Checks the seals of the audit log in order: the rows, the signature and the previous seal of each. */
+/** Checks the seals of the audit log in order. For each seal, checks the rows, the signature and the previous seal. */
 class Chain {
   rows = 0;
   seals = 0;

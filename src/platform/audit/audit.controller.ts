@@ -11,7 +11,10 @@ import { Answer, AnswerList, Problems } from '../http/documented.js';
 import { AuditEntryModel, AuditQuery, AuditSealModel, presentAuditRow } from './audit.dto.js';
 import { AuditReader } from './audit.reader.js';
 
-/** The number of the newest seals that a request checks. A busy service creates that many seals in a few minutes. */
+/**
+ * The number of seals, from the newest backwards, that a request checks. A busy service creates that many seals in a
+ * few minutes.
+ */
 const SEALS_CHECKED = 50;
 
 @ApiTags('Administration')

@@ -25,8 +25,8 @@ const ROW = `at timestamptz, kind text, change text, account_code text, svc_elig
 const COLUMNS = ROW.replaceAll(/(\w+) \w+/g, '$1');
 
 /**
- * SQL: the generation of the change feed. It combines the epoch of the database with the timeline of its WAL; both only
- * increase.
+ * SQL: the generation of the change feed. The generation combines the epoch of the database with the timeline of the
+ * WAL; both only increase.
  */
 export const GENERATION = `(SELECT epoch * 4294967296
   + ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint FROM change_epoch)`;
@@ -48,14 +48,14 @@ const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_
  * 2. A reader sees only rows below the `xmin` of its snapshot. Every transaction below `xmin` has ended, so no row can
  *    appear among or before the rows already read. The order is (generation, xid, position).
  * 3. Transaction ids restart when a dump is restored. A promoted standby reuses the ids of transactions that it never
- *    received. Both events begin a new generation, and every row of an older generation is settled. After a crash, and
- *    in a copy of the data folder, only ids of transactions that left no rows are reused: none of them is a stored
- *    position (change-feed.ts).
+ *    received. In both cases a new generation begins, and readers may read every row of the older generations. After a
+ *    crash, and in a copy of the data folder, only ids of transactions that left no rows are reused: none of them is a
+ *    stored position (change-feed.ts).
  * 4. Each month is a partition (`keep_change_partitions`); retention drops whole partitions.
  *
- * Never write a row in a transaction other than that of the change that it records, and never order the feed by time.
+ * Never write a row in a different transaction from the change that the row records, and never order the feed by time.
  *
- * @param rows SQL of the columns at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code,
+ * @param rows SQL that selects the columns at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code,
  * booking_code, status, revision, event_sequence, notification, in this order
  */
 export const insertChangesOf = (rows: string): string => `
@@ -69,7 +69,7 @@ export const insertChangesOf = (rows: string): string => `
  */
 export const insertChanges = (parameter: string): string => insertChangesOf(changeRows(parameter));
 
-/** Returns the SQL of the rows that {@link changesValue} has written as JSON. */
+/** Returns the SQL that selects the rows which {@link changesValue} has written as JSON. */
 export const changeRows = (parameter: string): string =>
   `SELECT ${COLUMNS} FROM json_to_recordset(${parameter}::json) AS given (${ROW})`;
 

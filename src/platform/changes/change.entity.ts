@@ -27,7 +27,10 @@ export const CHANGES = [
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** The changes that a subscription may select in `record_changes`. Each has a class of events (record-event.ts). */
+/**
+ * The changes that a subscription may select in `record_changes`. Each kind of change has a class of events
+ * (record-event.ts).
+ */
 export const RECORD_CHANGES = [
   'CREATED',
   'UPDATED',
@@ -119,8 +122,8 @@ export class ChangeEpoch {
   epoch: number;
 
   /**
-   * The identifier of the PostgreSQL cluster. Together with the identifier of the table, it shows whether a dump was
-   * restored.
+   * The identifier of the PostgreSQL cluster. Together with `table_oid`, the identifier of the table, it shows whether
+   * a dump was restored.
    */
   @Column('text')
   system_identifier: string;

@@ -3,7 +3,7 @@ import type { RecordChangeName } from './change.entity.js';
 
 /**
  * A listener to changes of an account's records: a subscription that may receive notifications. A trigger on
- * `subscriptions` keeps the rows up to date.
+ * `subscriptions` keeps the rows of this table up to date.
  */
 @Entity('event_listeners')
 export class EventListener {
@@ -18,8 +18,8 @@ export class EventListener {
 }
 
 /**
- * The number of the last event of an eligibility record. The row exists as soon as the record changes while a
- * subscription listens.
+ * The sequence number of the latest event of an eligibility record. The row is created when the record changes for the
+ * first time while a subscription listens.
  */
 @Entity('event_streams')
 export class EventStream {

@@ -3,7 +3,10 @@ import { CLAIM_END, EVENT_COLUMNS } from '../events/outbox.js';
 import { RECORD_CHANGES, type RecordChangeName } from './change.entity.js';
 import { insertChangesOf, type RecordChange } from './change-log.js';
 
-/** The entry of the change feed, as partners receive it. The `id` is the entry's position, which is not yet encrypted. */
+/**
+ * The entry of the change feed, as partners receive it, except that the `id` is the entry's position before its
+ * encryption.
+ */
 export type ChangeEntry = Omit<RecordChange, 'account_code'> & { readonly id: string };
 
 /**
@@ -31,8 +34,8 @@ const STORED_NAME = `'record.' || replace(lower(change), '_', '-')`;
 export const RECORD_EVENT_NAMES = RECORD_CHANGES.map(recordEventName);
 
 /**
- * The SQL expression of an event's id. It begins with the event's time, as the ids of other events do (RFC 9562 §5.8,
- * version 8).
+ * The SQL expression of an event's id. The id begins with the time at which the event is stored, as the ids of other
+ * events do (RFC 9562 §5.8, version 8).
  */
 const HASH = `encode(sha256(convert_to(concat_ws(' ', stream, sequence, generation, xid, position), 'UTF8')), 'hex')`;
 const EVENT_ID = `overlay(overlay(
@@ -40,8 +43,8 @@ const EVENT_ID = `overlay(overlay(
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
 /**
- * The SQL expression of the time at which an event of a record was stored. The time of the change, `occurred_at`, may be
- * long past: the sweep that expires a record runs after the end of its window.
+ * The SQL expression of the time at which an event of a record was stored. The time of the change, `occurred_at`, may
+ * be much earlier: a record expires at the end of its window, but the sweep that expires it runs later.
  */
 export const RECORD_EVENT_STORED_AT = `to_timestamp(
   ('x' || left(replace(event_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
@@ -63,22 +66,22 @@ export const nobodyListens = (account: string): string =>
   `NOT EXISTS (SELECT FROM event_listeners l WHERE l.account_code = ${account} OFFSET 0)`;
 
 /**
- * Returns the parts of a statement that append rows to the change feed (change-log.ts) and raise the events of those
- * changes to which a subscription listens.
+ * Returns the common table expressions that append rows to the change feed (change-log.ts), and raise the events of
+ * those changes to which a subscription listens.
  *
  * 1. `changed` appends the rows. If no listener of the account exists, nothing else is written.
  * 2. `counted` numbers the changes of each record, including those that no listener has selected. The record is locked
  *    by the same transaction, so that its numbers follow the order of its changes in all processes.
- * 3. `told` writes the selected changes to the outbox. The statement decides by its own snapshot: a listener that was
- *    committed before the change is seen.
+ * 3. `told` writes the selected changes to the outbox. The statement looks for listeners in its own snapshot, so it
+ *    sees every listener that was committed before the change.
  *
  * These parts cost time even if there is no listener. A statement that writes only rows of accounts to which
  * {@link nobodyListens} applies may append them with `insertChangesOf` alone.
  *
- * test/proof/model/records contains a formal model of this protocol. Change the model first.
+ * test/proof/model/records contains a formal model of this protocol. Before you change the protocol, change the model.
  *
- * @param rows SQL of the rows, as for `insertChangesOf`
- * @param traceparent SQL of the trace context of a row `numbered`
+ * @param rows SQL that selects the rows, as for `insertChangesOf`
+ * @param traceparent SQL of the trace context for a row of the subquery `numbered`
  * @param isFirst whether each row is the first change of its record, which needs no numbering
  */
 export const tellingChanges = (rows: string, traceparent: string, isFirst = false): string => `

@@ -14,8 +14,8 @@ export type Scope = (typeof SCOPES)[number];
 
 const OTHER_SCOPES: readonly Scope[] = ['admin', 'support', 'partner'];
 /**
- * The scopes for clients of accounts. `admin` and `support` are for the staff of the service, and `partner` is for the
- * systems that receive notifications.
+ * The scopes that an OAuth client of an account may have. The other scopes are `admin` and `support` for the staff of
+ * the service, and `partner` for the systems that receive notifications.
  */
 export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !OTHER_SCOPES.includes(scope));
 
@@ -28,27 +28,30 @@ export interface Caller {
   readonly username: string;
   readonly consumerKey: string;
   /**
-   * The scopes of the access token. They alone decide which routes the caller may use, whatever other rights the user
-   * has.
+   * The scopes of the access token. Only these scopes decide which routes the caller may use, whatever other rights the
+   * user has.
    */
   readonly scopes: ReadonlySet<Scope>;
   /** The codes of the accounts to which the caller belongs. */
   readonly accountCodes: ReadonlySet<string>;
-  /** The subscriptions of the caller, which limit the routes for the scope `partner`. */
+  /**
+   * The subscriptions of the caller. On a route for the scope `partner`, a request may only concern these
+   * subscriptions.
+   */
   readonly subscriptionIds: ReadonlySet<string>;
   /** Whether the token has the scope `admin`, which gives access to every account. */
   readonly isOperator: boolean;
 }
 
 /**
- * The accounts that a request may concern; null means every account. In SQL: `($1::text[] IS NULL OR account_code = ANY
- * ($1))`.
+ * The accounts that a request may concern; null means every account. The condition in SQL is `($1::text[] IS NULL OR
+ * account_code = ANY ($1))`.
  */
 export type AllowedAccounts = readonly string[] | null;
 
 /**
- * The value for work that no caller requested and that concerns every account: a sweep, a delivery, or a figure that is
- * computed once for all callers.
+ * The allowed accounts of work that concerns every account and that no caller requested: a sweep, a delivery, or a
+ * figure that is computed once for all callers.
  */
 export const ACROSS_ACCOUNTS: AllowedAccounts = null;
 
@@ -60,7 +63,10 @@ export function allowedAccountsOf(caller: Caller | null): AllowedAccounts {
   return caller.isOperator ? ACROSS_ACCOUNTS : [...caller.accountCodes];
 }
 
-/** The limit of a request on a route for the scope `partner`: the caller's subscriptions, and their accounts. */
+/**
+ * The data to which a request on a route for the scope `partner` is limited: the caller's subscriptions and their
+ * accounts.
+ */
 export interface PartnerAccess {
   readonly accountCodes: readonly string[];
   readonly subscriptionIds: readonly string[];

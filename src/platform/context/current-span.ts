@@ -2,7 +2,7 @@ import { ContextValue } from './context-value.js';
 
 /** The tracing span of the current request or job, while tracing is on (observability/tracing.ts). */
 export interface CurrentSpan {
-  /** The `traceparent` of W3C Trace Context, which names this span as the parent of the work that it causes. */
+  /** The W3C Trace Context `traceparent` that names this span as the parent of further work. */
   readonly traceparent: string;
 }
 

@@ -4,18 +4,23 @@ import { ContextValue } from './context-value.js';
 import { currentSpan, type CurrentSpan } from './current-span.js';
 import { allowedAccountsOf, type Caller, type AllowedAccounts, type PartnerAccess } from './caller.js';
 
-/** Facts about the current request, which the code that handles it can read after every await. */
+/**
+ * Facts about the current request. The code that handles the request can read them at any time, even after an await.
+ */
 export interface RequestContext {
   readonly requestId: string | null;
   readonly traceparent: string | null;
   caller: Caller | null;
   /** The account in the request's path, once the access check has passed; null before that. */
   accountCode: string | null;
-  /** The limit of the request on a route for the scope `partner`, set by the access check; null on other routes. */
+  /**
+   * The subscriptions and accounts to which a request on a route for the scope `partner` is limited. The access check
+   * sets them; on other routes, the value is null.
+   */
   partnerAccess: PartnerAccess | null;
   /**
-   * The names of the body's members, after the check that all of them are declared; null before the check, and without
-   * a body.
+   * The names of the members in the request's body. Null for a request without a body, and until the body has passed
+   * the check for undeclared members.
    */
   members: readonly string[] | null;
 }
@@ -60,8 +65,9 @@ export function currentAllowedAccounts(): AllowedAccounts {
 }
 
 /**
- * Returns the subscriptions that the current request may concern, besides the limit to accounts. Null means every
- * subscription of the allowed accounts, on all routes except those for the scope `partner`.
+ * Returns the subscriptions to which the current request is limited, in addition to the limit to accounts. On all
+ * routes except those for the scope `partner`, returns null: the request may concern every subscription of the allowed
+ * accounts.
  */
 export function currentAllowedSubscriptions(): readonly string[] | null {
   return requestContext().partnerAccess?.subscriptionIds ?? null;
@@ -89,7 +95,10 @@ class ServedRequest implements RequestContext {
   }
 }
 
-/** Gives every request an id, and keeps its trace. If the caller sent a well-formed request id, that id is used. */
+/**
+ * Assigns an id to every request: the id that the caller sent if it is well-formed, otherwise a new id. Also keeps the
+ * `traceparent` that the caller sent.
+ */
 export function requestContextMiddleware(request: Request, response: Response, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
@@ -99,8 +108,8 @@ export function requestContextMiddleware(request: Request, response: Response, n
 
 /** Returns a `traceparent` with a new parent id, in the given trace (W3C Trace Context §3.4) or in a new trace. */
 function traceparentOf(given: string | string[] | undefined): string {
-  // UUIDs are used because Node generates the random bytes for many of them at once. Their last 16 digits are random
-  // except for two bits.
+  // The random ids are taken from UUIDs, because Node generates the random bytes for many UUIDs at once. The last 16
+  // digits of a UUID are random except for two bits.
   const span = randomHex().slice(16);
   if (typeof given === 'string' && TRACEPARENT.test(given)) return `${given.slice(0, 36)}${span}${given.slice(52)}`;
   return `00-${randomHex()}-${span}-00`;

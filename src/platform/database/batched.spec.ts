@@ -49,7 +49,7 @@ describe('Batched', () => {
     );
   });
 
-  it('the query batcher sends equal queries of a batch once, and returns the rows to each of them', async () => {
+  it('the query batcher sends equal queries of a batch once, and returns the rows to each caller', async () => {
     batched = new Batched({ pool } as unknown as Database, { text: '' }, (questions) => [questions], String);
     const answers = ['first', 'same', 'other', 'same'].map((question) => batched.ask(question));
     pool.batches[0].end();
@@ -131,7 +131,7 @@ describe('Batched', () => {
     expect(statuses).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('all queries of a batch fail together when the database is unreachable, and later queries work again', async () => {
+  it('all queries of a batch fail together when the database is unreachable, and later queries succeed again', async () => {
     const outcomes = Promise.allSettled(ask(3));
     pool.batches[0].end();
     await settled();

@@ -31,10 +31,10 @@ interface Waiting<Question, Row> {
  * 3. Inside a unit of work, the questions of one turn of the event loop are sent together on the connection of the
  *    transaction. A refusal fails all of them, because it aborts the transaction.
  *
- * Reason: in an idle service, a question takes one round trip, as without batching. Under load, a batch shares the
- * round trip, the protocol messages, the connection and, for writes, the flush of the commit. One kind of question
- * never occupies more than four connections. Starting two batches at once would halve their size and cost more
- * processor time.
+ * Reason: in an idle service, a question takes one round trip, as without batching. Under load, the questions of a
+ * batch share the round trip, the protocol messages, the connection and, for writes, the flush of the commit. One kind
+ * of question never occupies more than four connections. Starting two batches at once would halve their size and cost
+ * more processor time.
  *
  * Never let a question join a statement that is already running: its answer would be older than the question.
  */
@@ -48,7 +48,7 @@ export class Batched<Question, Row extends { n: number }> {
   private readonly inTransaction = new WeakMap<Transaction['client'], Waiting<Question, Row>[]>();
 
   /**
-   * Creates the batching of one prepared statement.
+   * Creates a batcher for one prepared statement.
    * @param valuesOf returns the parameters of the statement for these questions
    * @param keyOf returns the key of a question; questions with the same key are sent only once per batch; by default
    * every question is sent
@@ -119,7 +119,7 @@ export class Batched<Question, Row extends { n: number }> {
 
 /**
  * Returns the parameter of a statement that reads its questions from `json_to_recordset($1)`. Each question gets its
- * number.
+ * number as the member `n`.
  */
 export function numbered(questions: readonly object[]): [string] {
   return [JSON.stringify(questions.map((question, index) => ({ n: index + 1, ...question })))];

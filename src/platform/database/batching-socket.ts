@@ -26,8 +26,8 @@ export function batchingSocket(): Socket {
 const servers = new WeakMap<object, SilentServer>();
 
 /**
- * Batches the writes of a TLS stream. TLS has replaced the batching socket, which is no longer read or written
- * directly.
+ * Batches the writes of a TLS stream. With TLS, the driver reads and writes this stream instead of the socket of
+ * {@link batchingSocket}.
  */
 export function batchSecured(socket: object, secured: Duplex): void {
   const server = servers.get(socket);

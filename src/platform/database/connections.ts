@@ -31,8 +31,8 @@ const SETTINGS = {
   statement_timeout: '7s',
   lock_timeout: '4s',
   idle_in_transaction_session_timeout: '60s',
-  // Parallel workers are off. Statements are short and many: starting workers would take longer than their work, and
-  // would occupy the cores that other statements need.
+  // Parallel workers are off. The service runs many short statements: starting workers would take longer than the work
+  // itself, and would occupy the cores that other statements need.
   max_parallel_workers_per_gather: '0',
 };
 
@@ -62,9 +62,9 @@ export function listenerConfig(url: string): ServiceClientConfig {
  * Divides the database connections of a process: some are for units of work and entities, the rest for statements
  * outside transactions.
  *
- * In a burst of requests, commands wait before their BEGIN. Meanwhile, the events that are already committed can be
- * translated, sent and recorded, because that work has its own connections. The division shortens the delay of
- * notifications under load.
+ * In a burst of requests, commands wait for a connection before their BEGIN. Meanwhile, notifications of the events
+ * that are already committed can be created, sent and recorded, because that work has its own connections. The division
+ * shortens the delay of notifications under load.
  */
 export function connectionsFor(poolSize: number): { unitsOfWork: number; statements: number } {
   const unitsOfWork = Math.max(1, Math.floor(poolSize * 0.3));

@@ -6,8 +6,8 @@ import { connectTo } from './service-client.js';
 
 const OLDEST_MAJOR = 15;
 /**
- * The number of rounds in which the check looks for a pooler in transaction mode. A lightly used pooler may pick the
- * same server process for a client by chance, but hardly in every round.
+ * The number of rounds in which the check looks for a pooler in transaction mode. A lightly used pooler may give a
+ * client the same server process by chance, but hardly in every round.
  */
 const ROUNDS = 5;
 
@@ -43,7 +43,8 @@ async function assertVersion(client: pg.Client): Promise<void> {
 }
 
 /**
- * Rejects a database with an encoding other than UTF-8. Names use every script, and other encodings lack most scripts.
+ * Rejects a database with an encoding other than UTF-8. Names may contain characters of any script, and other encodings
+ * lack most scripts.
  */
 async function assertEncoding(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
@@ -70,7 +71,7 @@ async function assertSession(client: pg.Client, url: string): Promise<void> {
       await other.query('COMMIT');
     }
   } catch (error) {
-    // 08P01 is the code with which a pooler in statement mode refuses transactions.
+    // A pooler in statement mode refuses transactions with the error code 08P01.
     if ((error as { code?: unknown }).code === '08P01') throw noSession();
     throw error;
   } finally {

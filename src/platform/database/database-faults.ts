@@ -69,7 +69,8 @@ const FAULTS_OF_CONNECTING: typeof FAULTS = [
 
 /**
  * Returns the {@link databaseFault} of an error that occurred while connecting. The error codes that only matter while
- * connecting are tried first, because PostgreSQL's messages may contain names of options.
+ * connecting are checked first: PostgreSQL's message may contain the name of an option, such as `statement_timeout`,
+ * that matches the pattern of another problem.
  */
 export function connectionFault(error: unknown, url: string): ConfigError | null {
   return databaseFault(error, url, [...FAULTS_OF_CONNECTING, ...FAULTS]);

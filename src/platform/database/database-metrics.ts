@@ -6,8 +6,8 @@ import type { FairSemaphore } from '../overload/fair-semaphore.js';
 import { Database } from './database.js';
 
 /**
- * Exports metrics of this process's connections to PostgreSQL. Each pool has its own values: statements outside
- * transactions, and units of work.
+ * Exports metrics of this process's connections to PostgreSQL. Each of the two pools has its own values: the pool for
+ * statements outside transactions, and the pool for units of work.
  */
 @Injectable()
 export class DatabaseMetrics {
@@ -46,8 +46,8 @@ export class DatabaseMetrics {
 type Connected = Parameters<Parameters<Pool['connect']>[0]>;
 
 /**
- * Measures how long callers wait for a connection of the pool. The pool's `query` calls `connect`, so it is measured as
- * well.
+ * Measures how long callers wait for a connection of the pool. The pool's `query` calls `connect`, so the callers of
+ * `query` are measured as well.
  */
 function timeConnects(pool: Pool, acquisition: { observe(seconds: number): void }): void {
   const connect = pool.connect.bind(pool);

@@ -6,8 +6,8 @@ import { READ_ONLY, serversOf } from './database-servers.js';
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
 // Selects whether the server is read-only: a standby, or a server whose transactions are read-only by default. The
-// setting that applies to new connections is read, because the current connection may be older than an `ALTER DATABASE
-// … SET`. An option in `DATABASE_URL` ($1) takes precedence.
+// statement reads the setting that applies to new connections, because the current connection may be older than an
+// `ALTER DATABASE … SET`. An option in `DATABASE_URL` ($1) takes precedence.
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
   `SELECT ${READ_ONLY} OR NOT $1::boolean AND coalesce(
@@ -19,15 +19,15 @@ const IS_READ_ONLY = prepared(
 );
 
 /**
- * The SQLSTATE for an exceeded `temp_file_limit`. The temporary file was written up to that limit, so the disk is not
- * full.
+ * The SQLSTATE for an exceeded `temp_file_limit`. This error means that a trial write filled its temporary file up to
+ * that limit, so the disk is not full.
  */
 const TEMP_FILE_LIMIT = '53400';
 
 /**
  * Writes a temporary file, to detect a full disk: the statement sorts more rows than fit in memory. PostgreSQL writes
- * the rows to a file in the database's tablespace, and deletes the file afterwards. Three statements in one message are
- * one transaction.
+ * the rows to a file in the database's tablespace, and deletes the file afterwards. The three statements are sent in
+ * one message, so PostgreSQL runs them in one transaction.
  */
 const FILL_A_FILE = {
   text: `SET LOCAL temp_tablespaces = ''; SET LOCAL work_mem = '64kB';

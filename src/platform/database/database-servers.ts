@@ -13,7 +13,7 @@ export function readOnlyServer(): Error {
   return Object.assign(new Error('The database is read-only.'), { code: '25006' });
 }
 
-/** The host and the port of a server, and its TLS options; false for a connection without TLS. */
+/** The host and the port of a server, and the TLS options (false for a connection without TLS). */
 export interface DatabaseServer extends DatabaseHost {
   readonly ssl: ConnectionOptions | false;
 }
@@ -21,9 +21,9 @@ export interface DatabaseServer extends DatabaseHost {
 /**
  * Chooses the database server to use, among the hosts of `DATABASE_URL`.
  *
- * 1. A single host whose `sslmode` allows only one kind of connection is used without a search. Otherwise all servers
- *    are tried at once, and all connections use the first server that accepts the login (and is writable, if that is
- *    required).
+ * 1. A single host is used without a search if `sslmode` allows only one kind of connection (only TLS, or never TLS).
+ *    Otherwise all servers are tried at once, and all connections use the first server that accepts the login (and is
+ *    writable, if that is required).
  * 2. When a connection to that server fails, a new search starts in the background. Meanwhile, new connections fail at
  *    once, or within the connection timeout.
  * 3. After a failover, the first search that starts after the promotion finds the new primary.
@@ -61,7 +61,7 @@ class DatabaseServers {
     return this.chosen ?? (await this.search());
   }
 
-  /** Starts a new search for a usable server, because a connection to this server has failed. */
+  /** Starts a new search for a usable server, because a connection to the given server has failed. */
   lost(server: DatabaseServer): void {
     if (this.chosen === server && this.candidates.flat().length > 1) this.search().catch(() => undefined);
   }

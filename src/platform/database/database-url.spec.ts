@@ -1,7 +1,7 @@
 import { parseDatabaseUrl } from './database-url.js';
 
 describe('DATABASE_URL', () => {
-  it('DATABASE_URL can name a single server', () => {
+  it('reads host, port, user, password and database from a DATABASE_URL with a single server', () => {
     expect(parseDatabaseUrl('postgres://ada:s%40cret%3A@db.example:6432/main%20one')).toMatchObject({
       hosts: [{ host: 'db.example', port: 6432 }],
       user: 'ada',
@@ -47,7 +47,7 @@ describe('DATABASE_URL', () => {
     expect(parseDatabaseUrl('postgres://a/db?target_session_attrs=read-write').readWriteOnly).toBe(true);
   });
 
-  it('applies the options of DATABASE_URL after the connection is opened', () => {
+  it('reads session settings from the parameter "options" of DATABASE_URL', () => {
     const url = `postgres://a/db?options=${encodeURIComponent('-c search_path=b,public --work-mem=8MB -capplication_name=a\\ b')}`;
     expect(parseDatabaseUrl(url).settings).toEqual({
       search_path: 'b,public',

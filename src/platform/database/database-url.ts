@@ -54,8 +54,8 @@ const FORM = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\
 /**
  * Parses `DATABASE_URL`.
  * @see https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
- * @throws Error with a message that reads well after the name of the setting; it quotes nothing from the URL except
- * names of parameters
+ * @throws Error with a message that is written to follow the name of the setting, and that quotes nothing from the URL
+ * except names of parameters
  */
 export function parseDatabaseUrl(url: string): DatabaseAddress {
   const [, login, authority = '', path = '', query = ''] = FORM.exec(url) ?? refuse('must be a postgres:// URL');
@@ -145,7 +145,7 @@ function fileOf(parameter: string, path: string): string {
 }
 
 /**
- * Parses the parameter `options`: settings of the forms `-c name=value` and `--name=value`. A `\` escapes a blank
+ * Parses the parameter `options`: settings of the forms `-c name=value` and `--name=value`. A `\` escapes a space
  * inside a value.
  */
 function settingsOf(options: string): Record<string, string> {

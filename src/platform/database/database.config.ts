@@ -15,7 +15,7 @@ export class DatabaseConfig {
   }
 }
 
-/** Reads how many seconds a process waits for the migration of another process. */
+/** Reads how many seconds a process waits while another process migrates the database. */
 export function migrationWaitS(read: EnvironmentReader): number {
   return read.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
 }

@@ -66,11 +66,14 @@ export const acrossAccounts = {
   /** The statement claims domain events of every account for the event bus. */
   relay: 'relay',
   /**
-   * The statement counts for all accounts together. The console and the metrics show an account's figures only to its
-   * users.
+   * The statement counts rows of all accounts together. The console and the metrics show the figures of an account only
+   * to users of that account.
    */
   figures: 'figures',
-  /** The statement reads or sets the rights of a user or an application, among them the accounts that it may use. */
+  /**
+   * The statement reads or sets the rights of a user or an application, including the accounts that the user or the
+   * application may use.
+   */
   rights: 'rights',
   /** The statement seals the audit log, which is one chain for all accounts. */
   sealing: 'sealing',
@@ -98,7 +101,7 @@ export function prepared(name: string, text: string, across?: AcrossAccounts): S
 
 /**
  * Hides a parameter such as `$1::text[]` from the planner. If the planner sees a short array, it expects few rows and
- * makes a new plan at every execution. Planning takes longer than the execution itself.
+ * makes a new plan at every execution. Such planning takes longer than the execution itself.
  */
 export function unestimated(parameter: string): string {
   return `(SELECT ${parameter})`;
@@ -106,8 +109,9 @@ export function unestimated(parameter: string): string {
 
 /**
  * Returns an SQL condition that every number fulfils, but for which the planner expects few rows. The planner then
- * looks up each key by index, even if it believes the table to be small. PostgreSQL believes a table that was vacuumed
- * while empty to be empty until the next ANALYZE, and would otherwise scan it for each key.
+ * looks up each key by index, even if it assumes that the table is small. After a table was vacuumed while empty,
+ * PostgreSQL assumes until the next ANALYZE that it is empty. Without the condition, PostgreSQL would scan the whole
+ * table for each key.
  */
 export function expectingFew(column: string): string {
   return `${column} BETWEEN ${unestimated('0::bigint')} AND ${unestimated('9223372036854775807')}`;
@@ -119,7 +123,7 @@ export interface Transaction {
   readonly client: PoolClient;
   /** Sends the buffered writes, so that the next query sees their effects. */
   flush(): void;
-  /** Records that a statement was written to the database without being buffered. */
+  /** Records that a statement has written to the database directly, without being buffered. */
   writes(): void;
 }
 
@@ -137,7 +141,7 @@ export class Database implements OnApplicationShutdown {
    * (connections.ts).
    */
   readonly pool: Pool;
-  /** The two connection pools. Each has the fair queue in which requests wait for a connection. */
+  /** The two connection pools. Each pool has its own fair queue, in which requests wait for a connection. */
   readonly pools: Readonly<Record<'statements' | 'units_of_work', { pool: Pool; semaphore: FairSemaphore }>>;
 
   constructor(
@@ -169,7 +173,7 @@ export class Database implements OnApplicationShutdown {
     await this.pool.end();
   }
 
-  /** Returns TypeORM's entity manager, for code in which clarity matters more than speed. */
+  /** Returns TypeORM's entity manager. Use it in code in which clarity matters more than speed. */
   get manager(): EntityManager {
     const transaction = currentTransaction.current;
     transaction?.flush();

@@ -6,8 +6,8 @@ const PAGE = 200;
 const PASSES = 3;
 
 /**
- * A table with encrypted columns. For each column, a function returns the purpose that was given when the value of a
- * row was encrypted.
+ * A table with encrypted columns. For each column, a function takes a row and returns the `purpose` with which the
+ * row's value was encrypted.
  */
 export interface EncryptedTable {
   /** The name of the table with encrypted columns. The module that owns the table registers it. */

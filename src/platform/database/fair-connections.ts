@@ -11,7 +11,7 @@ const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
 /**
  * If this process was busy for more than this share of the waiting time, the process itself may be the cause of the
- * delay: the server's answer may have arrived without being read yet.
+ * delay: the server's answer may have arrived, but has not been read yet.
  */
 const BUSY = 0.5;
 const NOT_CONNECTED_IN_TIME = /connection timeout|timeout expired/;
@@ -27,7 +27,7 @@ export function isNoConnectionFree(error: unknown): boolean {
 type Connect = Parameters<Pool['connect']>[0];
 
 /**
- * Shares the connections of the pool fairly among callers, however many requests each of them has waiting. All
+ * Shares the connections of the pool fairly among callers, however many waiting requests each caller has. All
  * background work, and all batches that serve many callers, count as one caller. A plain pool serves requests in the
  * order of arrival: a hundred requests of one caller would delay the requests of all other callers beyond the time
  * limit.

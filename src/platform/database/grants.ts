@@ -26,8 +26,8 @@ const OF_OWNER = `
 
 /**
  * Returns the SQL that grants a role exactly the rights that the service needs. The role can change neither the schema
- * nor audit entries. If the role does not exist, it is created without a password. If it exists, the owner of the
- * tables does not need the right to create roles.
+ * nor audit entries. The SQL creates the role without a password, unless the role exists. The owner of the tables needs
+ * the right to create roles only if the role does not exist.
  */
 async function grantsFor(role: string, client: Client): Promise<string> {
   const { rows: owned } = await client.query<{ kind: string; name: string; signature: string }>(

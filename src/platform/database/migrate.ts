@@ -19,8 +19,8 @@ const ATTEMPTS = 60;
 const RETRY_PAUSE_MS = 1_000;
 
 /**
- * Brings the database schema up to date. Several processes may call it at the same time, also while processes of the
- * previous release are running.
+ * Brings the database schema up to date. Several processes may call this function at the same time, even while
+ * processes of the previous release are running.
  *
  * 1. The database is checked first (database-check.ts): behind a pooler that shares sessions, the lock would be
  *    useless.
@@ -37,7 +37,7 @@ const RETRY_PAUSE_MS = 1_000;
  */
 export async function migrate(url: string, { waitS = 300, seesReplication = false } = {}): Promise<void> {
   const lock = await connectUsable(url);
-  // An error of the connection is ignored by its listener, because the next statement on the connection reports it.
+  // The error listener of the connection does nothing, because the next statement on the connection reports the error.
   lock.on('error', () => undefined);
   try {
     if (seesReplication) await assertSeesReplication(lock);
@@ -77,8 +77,8 @@ async function acquire(lock: pg.Client, waitS: number): Promise<void> {
 
 async function run(url: string): Promise<void> {
   const options = dataSourceOptions(url, 1);
-  // Migrations need no entities, whose metadata is slow to build. They share one connection without a time limit, which
-  // keeps the settings of the session.
+  // Migrations need no entities, whose metadata is slow to build. All migrations use one connection without a time
+  // limit, so that a setting of the session applies to all of them.
   const extra = { Client: ServiceClient, connectionString: url };
   // TypeORM's own log is suppressed, because it would print errors that `migrate` reports as well.
   const dataSource = new DataSource({ ...options, entities: [], extra, logger: 'debug' });

@@ -11,8 +11,8 @@ const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
   /**
-   * Whether this connection itself creates the tracing spans of its statements. It is set for connections outside the
-   * pools.
+   * Whether this connection itself creates the tracing spans of its statements. The value is true for connections
+   * outside the pools.
    */
   readonly traced?: boolean;
   /** Settings of PostgreSQL, such as `statement_timeout`, with their values. */

@@ -33,8 +33,8 @@ const RELIED_ON: Readonly<Record<string, string>> = {
 };
 
 /**
- * The time limits of a connection for which the caller sets no limits: the connection has none. The limits of the pools
- * are in connections.ts.
+ * The default time limits of a connection: there are none, unless the caller sets limits. The limits of the pools are
+ * in connections.ts.
  */
 const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
   statement_timeout: '0',
@@ -54,8 +54,8 @@ const WEAK_COMMITS = ['off', 'local', 'remote_write'];
  */
 export function sessionSettings(settings: Readonly<Record<string, string>>): string[] {
   const asked = Object.entries({ ...WITHOUT_LIMITS, ...settings }).map(([name, value]) => set(name, value));
-  // A setting that this release of PostgreSQL lacks is skipped. A setting that already has its value is not set,
-  // because setting it may require a right.
+  // A setting that this release of PostgreSQL lacks is skipped. A setting that already has the required value is not
+  // set again, because setting it may require a right.
   const relied = Object.entries(RELIED_ON).map(
     ([name, value]) => `CASE WHEN current_setting('${name}', true) <> '${value}' THEN ${set(name, value)} END`,
   );

@@ -3,10 +3,7 @@ import type { Duplex } from 'node:stream';
 import { timeLimit } from '../time-limit.js';
 
 const CHECK_MS = 500;
-/**
- * The time, in milliseconds, for which no data arrives from the server after a request before the server counts as
- * silent.
- */
+/** The time without any data after a request, in milliseconds, after which the server counts as silent. */
 const SILENCE_MS = 2_000;
 /** The time limit, in milliseconds, for PostgreSQL to respond to a probe. */
 const GREETING_MS = 2_000;
@@ -14,8 +11,8 @@ const GREETING_MS = 2_000;
 const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * Detects a database server that accepts connections but does not respond. Each statement on such a server, and every
- * caller that waits for it, would be blocked until the statement's time limit.
+ * Detects a database server that accepts connections but does not respond. Without this detection, each statement on
+ * such a server, and every caller that waits for the statement, would be blocked until the statement's time limit.
  *
  * 1. Every connection reports when data is sent and received.
  * 2. When no data at all arrives for a while after a request, a probe is sent on a separate connection. A statement may
@@ -52,7 +49,7 @@ export class SilentServer {
   }
 
   sent(): void {
-    // `sentAt` is the time of the first request after which no data has arrived.
+    // `sentAt` is the time of the first request that was sent after the latest data arrived.
     if (this.sentAt <= this.receivedAt) this.sentAt = performance.now();
   }
 
@@ -76,8 +73,8 @@ export class SilentServer {
     this.greeting = false;
     if (answered) {
       this.isSilent = false;
-      // The server has responded to the probe, so the requests wait for another reason, such as a lock. The next probe
-      // follows after another period of silence.
+      // The server has responded to the probe, so the requests are waiting for something else, such as a lock. The next
+      // probe follows after another period of silence.
       this.sentAt = this.receivedAt;
       return;
     }

@@ -1,7 +1,8 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 
 /**
- * The number of times that a refused statement is sent, because a migration may change a table several times.
+ * The maximum number of times that a refused statement is sent. More than one retry is needed if a migration changes a
+ * table several times.
  */
 const ATTEMPTS = 5;
 
@@ -14,8 +15,9 @@ let generation = 0;
  * A migration of the next release may add a column to a table while this process runs. PostgreSQL then refuses every
  * prepared statement whose result has this column ("cached plan must not change result type"), on each connection that
  * has prepared it. After the first refusal, all statements get new names, so that each connection prepares them again.
- * The refused statement is sent again, except in a transaction, which its unit of work repeats. The same applies to a
- * statement that PostgreSQL aborted because of a deadlock, for example with a migration.
+ * Outside a transaction, the refused statement is sent again; inside a transaction, the unit of work repeats the whole
+ * transaction. The same applies to a statement that PostgreSQL aborted because of a deadlock, for example with a
+ * migration.
  */
 export async function send<Row extends object>(
   on: Pool | PoolClient,
@@ -43,8 +45,8 @@ function isOutdated(error: unknown): boolean {
 const ENDED_FOR_ANOTHER = new Set(['40P01', '40001']);
 
 /**
- * Returns whether the transaction may succeed if it is repeated immediately: PostgreSQL aborted it for another
- * transaction, or refused a statement that was prepared before a change of its table.
+ * Returns whether the transaction may succeed if it is repeated immediately: PostgreSQL aborted it because of a
+ * conflict with another transaction, or refused a statement that was prepared before its table was changed.
  */
 export function mayBeRepeated(error: unknown): boolean {
   return isOutdated(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));

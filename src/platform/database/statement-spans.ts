@@ -6,8 +6,8 @@ type Callback = (error: unknown, result?: unknown) => void;
 
 /**
  * Wraps the method `query` of a pool or of a connection, so that each statement of traced work gets a span. Without
- * tracing, `query` is unchanged. A span is named after its statement or the statement's first word, but never after the
- * text, which may contain values.
+ * tracing, `query` is unchanged. A span has the name of the prepared statement or, for a statement without a name, the
+ * first word of its text. The full text is never used as the name, because it may contain values.
  */
 export function withSpans(owner: { query: unknown }): void {
   if (tracing === null) return;

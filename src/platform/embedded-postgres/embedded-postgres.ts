@@ -5,9 +5,9 @@
  * 1. Open or create the database cluster in `<dataDir>/postgres`. If this process runs as root, the server runs as
  *    another user. When that user may not enter the data folder, the cluster is in /var/lib, and `<dataDir>/postgres`
  *    is a link to it.
- * 2. Read `postmaster.pid`. A running postmaster that accepts our secret is adopted; otherwise one is launched. No
- *    further lock is needed: PostgreSQL lets only one of several processes launch the server, and the other processes
- *    adopt that server.
+ * 2. Read `postmaster.pid`. A running postmaster that accepts our secret is adopted; otherwise a new postmaster is
+ *    launched. No further lock is needed: PostgreSQL lets only one of several processes launch the server, and the
+ *    other processes adopt that server.
  * 3. Hold a *keeper* session with a shared advisory lock, which means "a process uses this server".
  * 4. The server is detached and has no exit hooks. It survives this process; the next start adopts it.
  * 5. When the keeper's connection or the postmaster dies, repeat from 2 on the same port, so that `url` stays valid.
@@ -37,7 +37,7 @@ export interface EmbeddedPostgres {
   /** The URL of the database: `postgres://postgres:<secret>@127.0.0.1:<port>/<database>`. */
   readonly url: string;
   readonly dataDir: string;
-  /** Whether a running server was adopted, for example the server of a process that was killed. */
+  /** Whether a server that was already running was adopted, for example the server of a process that was killed. */
   readonly adopted: boolean;
   /**
    * Ends the supervision of the server, and shuts the server down (fast shutdown) unless another process uses it.
@@ -173,7 +173,7 @@ class SupervisedPostgres implements EmbeddedPostgres {
       } catch (error) {
         if (this.stopping) return;
         failure = error;
-        // An error that is thrown only after a long wait is not retried.
+        // An attempt that fails only after a long wait is not repeated.
         if (error instanceof NotYetError) break;
       }
       await sleep(CHECK_EVERY_MS);
@@ -223,8 +223,7 @@ async function hireKeeper(url: string, database: string): Promise<Client> {
     connectionTimeoutMillis: 5_000,
     query_timeout: 15_000,
   });
-  // An error of the keeper connection is ignored by its listener, because the `end` handler deals with a lost
-  // connection.
+  // The error listener of the keeper connection does nothing, because the `end` handler deals with a lost connection.
   keeper.on('error', () => {});
   try {
     await keeper.connect();

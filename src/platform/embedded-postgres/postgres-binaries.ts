@@ -19,7 +19,8 @@ const EXE = process.platform === 'win32' ? '.exe' : '';
 
 /**
  * Finds PostgreSQL programs that the given user can run: in the npm package, or otherwise in PATH. If a cluster exists,
- * the programs must have its major version (`major`). If none fit, rejects with a list of the places that were tried.
+ * the programs must have its major version (`major`). If no suitable programs are found, rejects with a list of the
+ * places that were searched.
  */
 export async function findBinaries(
   user: ServerUser | undefined,

@@ -65,8 +65,8 @@ async function makeCluster(dataDir: string, place: string, secret: string): Prom
   try {
     await initialise(draft, user, dataDir, secret);
     await (home.folder === dataDir ? rename(join(draft, 'cluster'), place) : publishElsewhere(draft, place));
-    // The data folder and the folder of the cluster are synced, because the names of their files must survive a power
-    // failure as well as their contents.
+    // The data folder and the folder of the cluster are synced, because not only the contents but also the names of
+    // their files must survive a power failure.
     await Promise.all([syncFolder(home.folder), syncFolder(dataDir)]);
   } catch (error) {
     // Another process that started at the same moment may have created the cluster first. That cluster is then used.
@@ -93,9 +93,9 @@ async function publishElsewhere(draft: string, place: string): Promise<void> {
 
 /**
  * Returns the folder and the name for the database cluster. The cluster is in the data folder or, if the server's user
- * may not enter the data folder, in a folder of the service elsewhere. In the latter case, its name contains a hash of
- * the data folder's path, so that people can recognize it. The name also contains a random part, because the data
- * folder may be moved.
+ * may not enter the data folder, in a folder of the service elsewhere. If the cluster is elsewhere, its name contains a
+ * hash of the data folder's path, so that people can recognize the cluster. The name also contains a random part,
+ * because the data folder may be moved.
  */
 function clusterHome(dataDir: string, user: ServerUser | undefined): { folder: string; name: string } {
   if (mayEnter(dataDir, user)) return { folder: dataDir, name: 'postgres' };

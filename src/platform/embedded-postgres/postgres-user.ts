@@ -20,8 +20,8 @@ export interface ServerUser {
 const SERVICE_FOLDER = 'candidate-eligibility-service';
 
 /**
- * Chooses the operating-system user for the server, because PostgreSQL refuses to run as root. It is the owner of an
- * existing cluster, or else `postgres` or `nobody`.
+ * Chooses the operating-system user for the server, because PostgreSQL refuses to run as root. The chosen user is the
+ * owner of an existing cluster, or otherwise `postgres` or `nobody`.
  */
 export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -78,7 +78,8 @@ function canUse(folder: string, user: ServerUser | undefined): boolean {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
     accessSync(folder, constants.W_OK);
-    // The folder already exists. In a place such as /tmp, an attacker may have created it.
+    // If the folder existed before, an attacker may have created it, for example in /tmp. Its owner and its mode are
+    // therefore checked.
     const found = lstatSync(folder);
     const isOurs = found.isDirectory() && found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o022) === 0;
     return isOurs && mayEnter(folder, user);

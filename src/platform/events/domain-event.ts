@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 
 /** The members that every domain event has, in addition to the event's own data. */
 export interface EventMeta {
-  /** A UUIDv7, by which consumers recognize an event that they have already processed. */
+  /** The id of the event, a UUIDv7. By this id, consumers recognize an event that they have already processed. */
   readonly eventId: string;
   readonly accountCode: string;
   /** The code of the record to which the event belongs. The events of a record are ordered. */
@@ -65,8 +65,8 @@ export function newEventId(): string {
 }
 
 /**
- * Returns the time `occurredAt` for the next event of a record. It is the current second or, if the previous event does
- * not lie before that second, the second after the previous event.
+ * Returns the time `occurredAt` for the next event of a record. The time is the current second. If the previous event
+ * is not earlier than the current second, the time is one second after the previous event.
  */
 export function nextOccurredAt(now: Date, last: Date | null): Date {
   const second = Math.floor(now.getTime() / 1000) * 1000;

@@ -8,8 +8,8 @@ import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-
 /** Attributes of tracing spans, named by OpenTelemetry's conventions for messaging. */
 const OUTBOX = { 'messaging.system': 'outbox', 'messaging.operation.type': 'send' };
 /**
- * The time, in seconds, that the process which committed an event has to settle it. After that, a sweep publishes the
- * event again.
+ * The time, in seconds, for which an event is left to the process that committed it. If the event is not settled
+ * (processed) by then, a sweep publishes it again.
  */
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
@@ -63,7 +63,7 @@ const SET_ASIDE = prepared(
   acrossAccounts.relay,
 );
 
-/** An event as the outbox stores it. In a row that PostgreSQL returns as JSON, `occurred_at` is a text. */
+/** An event as the outbox stores it. In a row that PostgreSQL returns as JSON, `occurred_at` is a string. */
 export interface EventRow {
   event_id: string;
   name: string;
@@ -83,7 +83,8 @@ export interface EventRow {
  * 2. After COMMIT, the unit of work calls `publish`. The in-process event bus is the fast path, and may lose events.
  * 3. The consumer settles the event (`settled_at`) in the transaction that does its work.
  * 4. `sweep` republishes events that were not settled within {@link CLAIM_SECONDS}: after a crash, a lost publish or a
- *    failed consumer. Events whose name this release does not know are left to a process that knows it.
+ *    failed consumer. Events whose name this release does not know are left to a process of a release that knows the
+ *    name.
  * 5. An event that its consumer cannot settle is set aside with an alarm: it is kept, and delays no other event.
  *
  * An event therefore reaches its consumer at least once. Never rely on the event bus: only the table is reliable.

@@ -18,8 +18,8 @@ export const ACCESS = 'access';
  * checked it.
  *
  * `@Access('partner')` admits partners. Their requests must stay within the subscriptions that
- * `currentAllowedSubscriptions()` returns; a subscription of another partner is treated as unknown. Such a
- * route has no other scope, because the limit follows from the scope.
+ * `currentAllowedSubscriptions()` returns; a subscription of another partner is treated as unknown. A route for
+ * `partner` must not name any other scope, because the limit follows from the scope.
  */
 export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
   const [first] = rule;
@@ -35,23 +35,26 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
  * - `accounts`: the accounts of the caller (`currentAllowedAccounts`), which limit every statement of the route.
  * - `subscriptions`: the subscriptions of the caller (`currentAllowedSubscriptions`) and their accounts.
  * - `operators`: no limit; only operators may call the route.
- * - `public`: no limit; the route shows data of an account only for a secret in the request.
+ * - `public`: no limit; the route shows data of an account only if the request contains a secret.
  */
 export type Bound = 'path' | 'row' | 'accounts' | 'subscriptions' | 'operators' | 'public';
 
 export const BOUND = 'bound';
 
 /**
- * Declares the limit of a route to accounts, if access rule and path do not imply it. A path with `{account_code}`
- * limits the route to that account, a route for `admin` alone is for operators, a route for `partner` is limited to the
- * caller's subscriptions, and a route without a token is public.
- * The service does not start if any other route lacks this declaration.
+ * Declares how a route is limited to its caller's accounts, if the access rule and the path do not imply the limit. A
+ * path with `{account_code}` limits the route to that account, a route for `admin` alone is for operators, a route for
+ * `partner` is limited to the caller's subscriptions, and a route without a token is public. The service does not start
+ * if any other route lacks this declaration.
  */
 export function Bounded(by: 'row' | 'accounts') {
   return SetMetadata(BOUND, by);
 }
 
-/** Returns the limit of a route to accounts; undefined if the route must declare one. */
+/**
+ * Returns the limit that keeps a route within its caller's accounts; undefined if the route must declare a limit but
+ * has not declared one.
+ */
 export function boundOf(access: AccessRule | undefined, path: string, declared: Bound | undefined): Bound | undefined {
   if (access === 'public' || access === 'client') return 'public';
   if (path.includes(':account_code')) return 'path';

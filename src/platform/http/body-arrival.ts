@@ -13,7 +13,10 @@ import type { BodySpace } from '../overload/body-memory.js';
 
 /** The maximum pause, in milliseconds, while a request body arrives, including the pause before its first bytes. */
 const MOST_PAUSE_MS = 20_000;
-/** The minimum rate, in bytes per second, at which a request body must arrive, apart from permitted pauses. */
+/**
+ * The minimum rate, in bytes per second, at which a request body must arrive. Pauses of up to {@link MOST_PAUSE_MS} in
+ * total are allowed in addition.
+ */
 const LEAST_BYTES_PER_S = 16 * 1024;
 const CHECK_MS = 1000;
 
@@ -25,8 +28,8 @@ interface Arrival {
   /** Whether the body's bytes are returned as the client sent them, without decompression. */
   readonly asSent?: boolean;
   /**
-   * Whether a body that cannot be decompressed is read to its end. {@link BrokenCoding} is then thrown with the
-   * received bytes.
+   * Whether a body that cannot be decompressed is read to its end. If so, {@link BrokenCoding} is thrown with the
+   * received bytes; otherwise the body is refused immediately.
    */
   readonly keepBroken?: boolean;
   /** The memory budget of the caller, to which the received bytes of the body are charged. */
@@ -49,7 +52,7 @@ export function hasBody(request: Request): boolean {
  * Reads the bytes of a body.
  *
  * 1. A body whose header states a length over the limit is refused before any byte is read.
- * 2. Only then is a client that expects `100 Continue` asked to send the body.
+ * 2. A client that waits for `100 Continue` receives it only after the stated length has been checked.
  * 3. Each chunk is counted, and charged to the memory budget. Reading pauses while there is no memory for the chunk.
  * 4. A body that pauses too long or arrives too slowly is aborted; time spent waiting for memory does not count.
  * 5. A refused body is not read to its end: the connection is closed after the response.
@@ -120,7 +123,7 @@ class Arriving {
   ) {
     this.unpacking = unpacking;
     this.sent = unpacking && arrival.keepBroken ? [] : null;
-    // Most request bodies are already complete and need no clock that measures their arrival.
+    // Most request bodies have already arrived completely, and need no clock that measures their arrival.
     this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
     request.on('error', this.onBroken).on('close', this.onBroken);
     if (this.sent) request.on('data', this.onSent);
@@ -175,7 +178,8 @@ class Arriving {
 
   /** Called when the connection breaks while the body arrives, for example because the sender disconnected. */
   private readonly onBroken = (): void => {
-    // A request also closes when it was read to its end. Its last bytes may then still be in decompression.
+    // The event `close` also occurs after the request has been read to its end. In that case the connection is not
+    // broken, although the decompression of the last bytes may not have finished yet.
     if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;
     this.fail(malformedRequest.error());
   };

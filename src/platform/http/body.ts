@@ -25,25 +25,25 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const DEFAULT_LIMIT = 256 * KIB;
 /**
- * The size, in bytes, up to which a body is not charged to the memory budget. Most bodies are that short, and the
- * number of connections is limited.
+ * The size, in bytes, up to which a body is not charged to the memory budget. Most bodies are smaller than this, and
+ * the number of connections is limited.
  */
 const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
 /**
- * The maximum number of JSON values in the body of an ordinary route, which needs no more. Parsing more values would
- * take 10 ms or longer.
+ * The maximum number of JSON values that an ordinary body contains. Parsing a body with more values takes 10 ms or
+ * longer.
  */
 const MOST_PLAIN_VALUES = 2000;
 /**
- * The charge for a body that is almost certain to be refused, as a multiple of the usual charge. Parsing such a body
- * and listing its faults blocks the event loop for about 15 ms. If one such body arrives every three seconds, less than
- * 1 % of other requests are delayed.
+ * The factor by which the charge for a body's processing time is multiplied if the body is almost certain to be
+ * refused. Parsing such a body and listing its faults blocks the event loop for about 15 ms. If one such body arrives
+ * every three seconds, less than 1 % of other requests are delayed.
  */
 const CHARGE_OF_REFUSED = 120;
 /**
- * The size, in bytes, from which a body is parsed outside the event loop. The code that reads such a body charges its
- * processing time to the caller.
+ * The size, in bytes, from which a body is parsed outside the event loop. The code that reads such a body charges the
+ * processing time to the caller's budget (BodyPace).
  */
 export const LABORIOUS_BYTES = 32 * KIB;
 const UNPACKABLE = 'The body does not match its Content-Encoding.';
@@ -73,13 +73,13 @@ export class UnsupportedBody {
   ) {}
 }
 
-/** Leaves the body to the handler, which reads the stream of the request. */
+/** Declares that the route's body is left to the handler, which reads the stream of the request. */
 export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
 
 /**
- * Reads the JSON body of an ordinary request, after other guards have admitted the caller. It is a guard rather than an
- * interceptor, because even one interceptor would send every request through RxJS, which costs measurable processor
- * time. The token service reads the forms of its requests itself.
+ * Reads the JSON body of an ordinary request, after other guards have admitted the caller. The class is a guard rather
+ * than an interceptor, because even one interceptor would send every request through RxJS, which costs measurable
+ * processor time. The token service itself reads the form-encoded bodies of its requests.
  */
 @Injectable()
 export class BodyGate implements CanActivate {
@@ -136,8 +136,8 @@ export class BodyGate implements CanActivate {
 class LargeBodyReader implements NestInterceptor {
   private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
   /**
-   * Limits the total size of the large bodies that are processed at the same time. Processing a body needs about five
-   * times its size.
+   * Limits the total size of the large bodies that are processed at the same time. Processing a body needs memory of
+   * about five times its size.
    */
   private readonly semaphore = new FairSemaphore(8 * MIB, MOST_WAIT_MS, memorySpent);
 

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { networkOfPeer, type ClientNetwork } from '../overload/address.js';
 
 /**
- * The maximum number of connections of the public listener. If callers are identified by their addresses, it is also
- * the maximum for one address.
+ * The maximum number of connections to the public listener. If callers are identified by their addresses, a single
+ * address may have at most {@link MOST_CONNECTIONS_PER_ADDRESS} connections.
  */
 const MOST_CONNECTIONS = 4096;
 const MOST_CONNECTIONS_PER_ADDRESS = 1024;
@@ -15,8 +15,8 @@ const MOST_HEADERS_MS = 20_000;
  */
 const MOST_REQUEST_MS = 600_000;
 /**
- * The time without any traffic, in milliseconds, after which a connection is closed: the client does not read the
- * response, or has disconnected.
+ * The time without any traffic, in milliseconds, after which a connection is closed, because the client does not read
+ * the response, or has disconnected.
  */
 const MOST_STILL_MS = 30_000;
 /**
@@ -25,16 +25,16 @@ const MOST_STILL_MS = 30_000;
  */
 const MOST_UNUSED_MS = 75_000;
 /**
- * The time, in milliseconds, for which a connection is still read after a response that was sent before the request had
- * ended.
+ * The time, in milliseconds, for which bytes are still read from a connection if the response was sent before the
+ * request had arrived completely.
  */
 const LINGER_MS = 2_000;
 
 /**
- * Limits the resources of connections: their number, and the time for headers, bodies and responses.
+ * Limits the number of connections, and the time that a client may take for headers, bodies and responses.
  *
- * @param perAddress whether the number is also limited for each address; false behind a proxy, because all its
- * connections have the same address
+ * @param perAddress whether the number is also limited for each address; false behind a proxy, because all connections
+ * from the proxy have the same address
  */
 export function boundConnections(server: Server, perAddress: boolean): void {
   server.maxConnections = MOST_CONNECTIONS;
@@ -83,7 +83,8 @@ function boundAddresses(server: Server): void {
  * Closes the connection after the response if the body of the request is incomplete and will not be read.
  *
  * If a connection is closed immediately while bytes still arrive, the client's system may drop the response (RFC 9112
- * §9.6). For a short time, arriving bytes are therefore read and discarded. Node closes the socket with `destroySoon`.
+ * §9.6). For a short time, arriving bytes are therefore read and discarded. Node closes the socket by calling the
+ * socket's `destroySoon`, so that method is replaced.
  */
 export function closeAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || response.headersSent) return;

@@ -43,7 +43,8 @@ export function Deprecated({ since, sunset }: { since: string; sunset: string })
 }
 
 /**
- * Sets the deprecation headers of a route. It is a guard, so that the handler's error responses have the headers, too.
+ * Sets the deprecation headers of a route. The class is a guard, so that the handler's error responses have the
+ * headers, too.
  */
 @Injectable()
 class DeprecationHeaders implements CanActivate {

@@ -10,8 +10,8 @@ const anyText: Rule = text({ max: 10_000, lines: true });
 /** The schema of an HTML page of the service. */
 export const PAGE = { type: 'string', maxLength: 1_000_000, pattern: '^<!doctype html>' } as const;
 /**
- * The maximum length of a JSON Pointer into the largest possible body, in which each character of a name may be
- * escaped.
+ * The maximum length of a JSON Pointer. It is long enough for a pointer into the largest possible body, even if each
+ * character of a name must be escaped.
  */
 const MOST_OF_POINTER = 16 * 1024 * 1024;
 /** The schema of a JSON Pointer. A pointer repeats names from the request's body exactly as they were sent. */
@@ -19,7 +19,7 @@ export const POINTER = { type: 'string', format: 'json-pointer', maxLength: MOST
 /** The maximum size of a request's head (`--max-http-header-size`). It also limits the names of query parameters. */
 const MOST_OF_HEAD = 16 * 1024;
 
-/** One fault of a request, as an error response lists it. */
+/** An error in a request, as an error response lists it. */
 class ErrorModelFault {
   @Field(
     { schema: POINTER, faults: () => [] },
@@ -120,13 +120,13 @@ const MEANING: Record<number, string> = {
   503: 'The service, or a part of it, is down.',
 };
 
-/** Documents the error responses of a route that needs a token: the given statuses, 401 and 403. */
+/** Documents the error responses of a route that needs a token: the given statuses, and 401 and 403. */
 export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 401, 403);
 
 /** Documents the error responses of a public route. */
 export const PublicProblems = (...statuses: number[]) => problemAnswers(statuses, {});
 
-/** Documents the error responses of a route that people open in a browser. They are HTML pages. */
+/** Documents the error responses of a route that people open in a browser. These responses are HTML pages. */
 export const PageProblems = (...statuses: number[]) => problemAnswers(statuses, { 'text/html': { schema: PAGE } });
 
 /**
@@ -177,7 +177,7 @@ export const Answer = (status: number, model: Type, description = 'Done.') =>
   applyDecorators(HttpCode(status), ApiResponse({ status, type: model, description }));
 
 /**
- * Documents a response with an array of a model.
+ * Documents a response whose body is an array of the given model.
  * @param maxItems the maximum number of entries, by default 200, as for a page of a list; null for an array of any
  * length
  */

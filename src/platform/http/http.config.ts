@@ -10,7 +10,8 @@ export class HttpConfig {
   /** The value of the setting `BASE_URL`; null if it is not set. */
   readonly publicUrl: string | null;
   /**
-   * The address of the service, without a trailing slash. With `PORT=0`, it stays empty until the listener has a port.
+   * The address of the service, without a trailing slash. With `PORT=0`, the address stays empty until the listener has
+   * a port.
    */
   baseUrl: string;
   /** The value of Express's setting `trust proxy`: false, the number of proxies, or a list of networks. */

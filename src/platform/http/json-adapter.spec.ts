@@ -34,7 +34,7 @@ describe('the HTTP adapter', () => {
 
   // If the request objects had different shapes in V8, code that reads them would be slow: a request would take twice
   // the time.
-  it('all request objects, and all response objects, share one hidden class of V8 with fast properties', async () => {
+  it('all request objects share one hidden class of V8 with fast properties, and all response objects share another', async () => {
     setFlagsFromString('--allow-natives-syntax');
     const haveOneShape = runInThisContext('(one, other) => %HaveSameMap(one, other)') as (...of: object[]) => boolean;
     const isFast = runInThisContext('(one) => %HasFastProperties(one)') as (one: object) => boolean;

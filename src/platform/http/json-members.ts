@@ -9,8 +9,8 @@ const MOST_NAMED = 100;
  */
 const NEAR_THE_TOP = 2;
 /**
- * The maximum length of a name in a pointer; longer names are cut. A pointer contains the names of all objects around
- * its member.
+ * The maximum length of a name in a pointer; longer names are cut. A pointer contains the name of its member and the
+ * names of all objects around the member.
  */
 const MOST_OF_A_NAME = 100;
 const QUOTE = 0x22;
@@ -22,8 +22,8 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 
 /**
- * Parses a JSON body without repeated members. A large body is scanned before it is parsed, so that a body with too
- * many values is refused without the cost of parsing.
+ * Parses a JSON body, and refuses it if an object has the same member more than once. A large body is scanned before it
+ * is parsed, so that a body with too many values is refused without the cost of parsing.
  * @throws DomainError malformed_json, payload_too_large
  */
 export function parseJsonBody(bytes: Buffer): unknown {
@@ -61,7 +61,7 @@ class Walk {
     private readonly isFound: (earlier: Buffer, value: Buffer) => boolean,
   ) {}
 
-  /** Returns JSON Pointers to the repeated members of a well-formed JSON text for which `isFound` returns true. */
+  /** Returns JSON Pointers to those repeated members of a well-formed JSON text for which `isFound` returns true. */
   static over(json: Buffer, most: number, isFound: (earlier: Buffer, value: Buffer) => boolean): string[] {
     const walk = new Walk(json, most, isFound);
     walk.value(walk.afterBlanks(0));

@@ -56,7 +56,7 @@ describe('parseJsonBody', () => {
   };
   const list = (entries: number) => Buffer.from(`[${'1,'.repeat(entries - 1)}1]`);
 
-  it('accepts a JSON body with 100,000 values and no more', () => {
+  it('accepts a JSON body with 100,000 values, but not one with more', () => {
     expect(refusal(list(99_999))).toBe('none');
     expect(refusal(list(100_000))).toBe('payload_too_large');
     expect(refusal(list(3_000_000))).toBe('payload_too_large');
@@ -97,7 +97,7 @@ describe('repeated members', () => {
 
   const repeats = Array.from({ length: 150 }, (_, at) => `"k${at}":1,"k${at}":2`).join();
 
-  it('finds a repeated member near the top of a JSON text after any number of deeper repeated members', () => {
+  it('finds a repeated member near the top of a JSON text, however many deeper repeated members precede it', () => {
     const deep = `"x":{"y":{"z":{${repeats}}}}`;
     expect(repeatedMembers(Buffer.from(`{${deep},"code":1,"code":2,"meta":{"a":1,"a":2}}`)).slice(100)).toEqual([
       '/code',
@@ -105,7 +105,7 @@ describe('repeated members', () => {
     ]);
   });
 
-  it('truncates long names in the pointers to repeated members, and reports only the first one if the caller needs one', () => {
+  it('truncates long names in the pointers to repeated members, and in the error that refuses the body', () => {
     const body = Buffer.from(`{"${'n'.repeat(200_000)}":{${repeats}}}`);
     const found = repeatedMembers(body);
     expect([found.length, found.every((pointer) => pointer.length < 120)]).toEqual([150, true]);

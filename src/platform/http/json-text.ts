@@ -4,8 +4,8 @@ import { malformedJson, payloadTooLarge, type DomainError } from '../errors.js';
 const MOST_DEPTH = 64;
 const MOST_VALUES = 100_000;
 /**
- * The length, in bytes, up to which a JSON text need not be scanned. Such a text cannot have too many values, because a
- * value takes at least two bytes with its comma.
+ * The length, in bytes, up to which a JSON text need not be scanned. Such a text cannot have too many values, because
+ * each value, together with its comma, takes at least two bytes.
  */
 const UNCOUNTED_BYTES = 2 * MOST_VALUES;
 

@@ -11,7 +11,7 @@ const MOST_WAITING = 256;
 let waiting = 0;
 
 /**
- * Sends a response after a delay. It is used for the refusals of clients with too many requests. Otherwise, a few
+ * Sends a response after a delay. Clients that send too many requests are refused in this way. Without the delay, a few
  * connections that retry in a loop would keep the process busy with refusals.
  */
 export function answerLate(send: () => void): void {

@@ -8,7 +8,10 @@ import { notFound } from '../errors.js';
 import { Access } from './access.js';
 
 const FONT = 'font/woff2';
-/** Browsers keep a font for a week. If they had to ask for each page, its text would first appear in another font. */
+/**
+ * The header `Cache-Control` of fonts: browsers cache a font for a week. If a browser had to request the font again for
+ * each page, the text would first appear in another font.
+ */
 export const FONT_CACHE = 'public, max-age=604800';
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -17,7 +20,10 @@ const TYPES: Record<string, string> = {
   '.woff2': FONT,
 };
 
-/** Serves the style sheets, the fonts and the mark of the service's own HTML pages, which the build of the console writes (site/look.mjs). */
+/**
+ * Serves the style sheets, the fonts and the icon (`mark.svg`) of the service's own HTML pages. The build of the
+ * console writes these files (site/look.mjs).
+ */
 @ApiExcludeController()
 @Controller('look')
 @Access('public')
@@ -26,7 +32,7 @@ export class LookController {
 
   @Get(':file')
   file(@Param('file') name: string, @Res() response: Response): void {
-    // The name selects an entry of a map, so it cannot lead to a file outside of the folder.
+    // The requested name selects an entry of a map, so it cannot lead to a file outside the folder.
     const content = (this.files ??= lookFiles()).get(name);
     if (!content) throw notFound.error();
     const type = TYPES[extname(name)];
@@ -36,7 +42,10 @@ export class LookController {
   }
 }
 
-/** Reads the files at the first request. Without a build, there are none, and the pages have no style. */
+/**
+ * Reads the files into memory at the first request. If the console was not built, there are no files, and the pages
+ * have no styles.
+ */
 function lookFiles(): Map<string, Buffer> {
   const folder = builtFolder('console/look');
   const names = folder === null ? [] : readdirSync(folder).filter((name) => extname(name) in TYPES);

@@ -1,12 +1,12 @@
 interface Content {
   title: string;
-  /** The HTML of the page below the mark. Its texts are escaped. */
+  /** The HTML of the page below its header. Texts in this HTML must already be escaped. */
   body: string;
-  /** The path or the address of the service, with which the addresses of its files begin. */
+  /** The path or the address of the service. The links to the page's icon and style sheets begin with it. */
   base: string;
 }
 
-/** Renders an HTML page of the service, with the type and the colours that the console and the guide have as well. */
+/** Renders an HTML page of the service, with the same fonts and colours as the console and the guide. */
 export function htmlPage({ title, body, base }: Content): string {
   const look = `${base}/look`;
   return `<!doctype html>

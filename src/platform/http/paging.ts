@@ -20,15 +20,16 @@ declareFaults({
 const DEFAULT_LIMIT = 50;
 export const MOST = 200;
 /**
- * The maximum number of rows that one page of a list reads. It gives the planner an upper bound for a parameter whose
- * value is hidden from it.
+ * The maximum number of rows that one page of a list reads. Statements contain this number, because PostgreSQL's
+ * planner needs an upper bound and does not know the value of the parameter for the page size.
  */
 export const MOST_TAKEN = MOST + 1;
 
-/** The rule for the query parameter `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
+/** The rule for the query parameter `limit` of a list: a whole number, at least 1. A number above 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
-    // The maximum is the largest 32-bit integer, for generated clients. The service accepts any larger number, too.
+    // The schema's maximum is the largest 32-bit integer, so that generated clients use a 32-bit type. The service also
+    // accepts larger numbers.
     ...integer(1, 2 ** 31 - 1).schema,
     default: DEFAULT_LIMIT,
     description: `The number of entries on the page, at most ${MOST}. A larger number counts as ${MOST}.`,
@@ -69,13 +70,17 @@ export interface Page {
   readonly take: number;
   /** The position of the last row of the previous page; null for the first page. */
   readonly after: number | null;
-  /** The sort key of that row, in a list that is not sorted by position alone; null for the first page. */
+  /**
+   * The sort key of the last row of the previous page, in a list that is not sorted by position alone; null for the
+   * first page.
+   */
   readonly afterKey: number | null;
 }
 
 /**
- * Returns the SQL condition that a row follows the cursor. The parameter may be null. With this condition, the scan of
- * the index starts where the page begins. A condition with `… IS NULL OR …` would read all earlier pages.
+ * Returns the SQL condition that a row comes after the cursor's position. The parameter is null for the first page.
+ * With this condition, the scan of the index starts where the page begins. A condition with `… IS NULL OR …` would read
+ * all earlier pages.
  */
 export function afterCursor(parameter: string): string {
   return `position < coalesce(${parameter}::bigint, 9223372036854775807)`;

@@ -153,8 +153,8 @@ export function problemDocument(
 function instanceOf(request: Request, error: DomainError): string {
   const path = request.originalUrl.split('?', 1)[0];
   const pattern = (request.route as { path?: string } | undefined)?.path;
-  // For an account that is not the caller's, the pattern of the route replaces the path. The responses for another
-  // customer's account and for an unknown account are therefore identical, byte for byte.
+  // If the caller may not use the account in the path, `instance` is the pattern of the route instead of the path. The
+  // responses for another customer's account and for an unknown account are therefore identical, byte for byte.
   return error.problem === accountForbidden && pattern ? pattern.replaceAll(/:(\w+)/g, '{$1}') : path;
 }
 

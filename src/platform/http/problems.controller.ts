@@ -8,7 +8,7 @@ import { integer, listOf, text } from '../validation/rules.js';
 import { PAGE, PublicProblems } from './documented.js';
 import { catalogueEntries, cataloguePage, type CatalogueEntry } from './problem-catalogue.js';
 
-/** The schema of a code of the error catalogue. The response to a path with any other text is 404. */
+/** The schema of a code of the error catalogue. For a path with any other text, the response is 404. */
 const CODE = text({ min: 1, max: 100, pattern: /^[a-z][a-z0-9_]*$/ }).schema;
 const words = text({ min: 1, max: 1000 }).schema;
 

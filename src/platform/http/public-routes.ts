@@ -48,8 +48,8 @@ export function publicRoutes(app: INestApplication, config: HttpConfig): Request
 }
 
 /**
- * Charges the length of the response to the quota of the address when the head of the response is written. The head of
- * a streamed file contains the length as well.
+ * Charges the length of the response to the quota of the address when the head of the response is written. The head
+ * also contains the length of a streamed file.
  */
 function chargeLength(limit: AddressLimit, request: Request, response: Response): void {
   const writeHead = response.writeHead.bind(response) as (...rest: unknown[]) => Response;
@@ -61,7 +61,7 @@ function chargeLength(limit: AddressLimit, request: Request, response: Response)
 
 /** Sets the `ETag` of responses when they are sent (RFC 9110 §8.8.3). Streamed files already have an `ETag`. */
 class EntityTags {
-  /** The last content of each path with its tag. The tag is cached, because most documents never change. */
+  /** The latest content of each path, with its `ETag`. The `ETag` is cached, because most documents never change. */
   private readonly known = new Map<string, { content: string | Buffer; tag: string }>();
 
   add(request: Request, response: Response, path: string): void {
@@ -73,7 +73,7 @@ class EntityTags {
     // Caches may store a public document, but must revalidate it before each use.
     response.setHeader('Cache-Control', 'no-cache');
     response.removeHeader('Pragma');
-    // The content of the response is kept until its tag is computed, because Express does not pass the content on if
+    // The content of the response is kept until its `ETag` is computed, because Express does not pass the content on if
     // the request is a HEAD.
     let headed: unknown;
     if (request.method === 'HEAD') {

@@ -23,14 +23,14 @@ const CHECK_OF_HEADERS = 'check of headers';
 const READER = Symbol('reader of the body');
 
 /**
- * Declares that the handler itself makes further checks of the request. It receives the {@link RequestFaults}, adds its
- * own faults, and refuses the request if there are any.
+ * Declares that the handler itself makes further checks of the request. The handler receives the {@link RequestFaults},
+ * adds its own faults, and refuses the request if there are any.
  */
 export const ChecksMore = () => SetMetadata(CHECKS_MORE, 'readable');
 
 /**
  * Declares that the handler itself makes further checks, like {@link ChecksMore}, and is called even if the path or
- * query has faults. It must then refuse the request before it uses path or query.
+ * query has faults. In this case, the handler must refuse the request before it uses path or query.
  */
 export const ChecksParameters = () => SetMetadata(CHECKS_MORE, 'any');
 
@@ -93,8 +93,8 @@ interface Taken {
  * Reads path, query and body into the classes that the handler declares. A faulty request is refused with one
  * `validation_error` that lists every fault. The rules of the classes are declared by the decorators in fields.ts.
  *
- * It is a guard that runs after the caller was admitted and the body was read. The whole request is checked before any
- * part of it is used. Pipes would check one argument at a time.
+ * The class is a guard, which runs after the caller was admitted and the body was read. The whole request is checked
+ * before any part of it is used. Pipes would check one argument at a time.
  */
 @Injectable()
 export class RequestForm implements CanActivate {
@@ -116,8 +116,8 @@ export class RequestForm implements CanActivate {
       // The parsed query is stored, because Express would parse it again at each access.
       Object.defineProperty(request, 'query', { value, configurable: true });
     }
-    // Only faults of path and query make a request unreadable. Most handlers use path and query even if the body has
-    // faults.
+    // A request is unreadable if its path or query has faults. Most handlers that make further checks are not called
+    // for an unreadable request, because they use path and query even if the body has faults.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
     faults.add(...this.headerFaults(request, context));
     received.set(request, { body: request.body as unknown, faults });
@@ -134,14 +134,18 @@ export class RequestForm implements CanActivate {
   }
 
   /**
-   * Returns whether the route refuses unknown parameters. A mistyped filter must never widen a list or a resend. Like
-   * the router, the comparison ignores the case of the path.
+   * Returns whether the route refuses unknown parameters. A mistyped filter must never be ignored, because a list or a
+   * resend would then include more items than the client intended. The comparison ignores the case of the path, as the
+   * router does.
    */
   private isStrict(request: Request): boolean {
     return /^\/(accounts|admin|partner)\//.test(this.ownPath(request));
   }
 
-  /** Returns whether the request changes something by a route of operators or partners. DELETE has no body. */
+  /**
+   * Returns whether the request is a POST, PUT or PATCH on a route for operators or partners. DELETE is not included,
+   * because it has no body.
+   */
   private isAdministration(request: Request): boolean {
     return /^(POST|PUT|PATCH)$/.test(request.method) && /^\/(admin|partner)\//.test(this.ownPath(request));
   }
@@ -183,7 +187,10 @@ function readBody(dto: Dto, value: unknown, faults: Faults): object {
 /** The arguments with which a handler can read the body. */
 const READS_BODY = [RouteParamtypes.BODY, RouteParamtypes.RAW_BODY, RouteParamtypes.REQUEST];
 
-/** The body of a route that takes none: a member that a client sends in it would have no effect. */
+/**
+ * The class for the body of a route that takes no body. It declares no members, so every member that a client sends is
+ * a fault: the member would have no effect.
+ */
 class NoMembers {}
 
 /**

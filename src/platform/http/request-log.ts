@@ -4,8 +4,8 @@ import { requestContext } from '../context/request-context.js';
 import type { RequestMetrics } from './request-metrics.js';
 
 /**
- * Logs and measures each request when its response was sent. The pattern of the route replaces the path, because values
- * in the path may be personal data.
+ * Logs and measures each request after its response was sent. The log contains the pattern of the route instead of the
+ * path, because values in the path may be personal data.
  */
 export function requestLog(logger: Logger, metrics: RequestMetrics) {
   return (request: Request, response: Response, next: NextFunction): void => {

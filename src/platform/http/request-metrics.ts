@@ -15,8 +15,8 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export class RequestMetrics {
   private readonly duration: Histogram;
   /**
-   * The histogram of each combination of labels. They are cached, because looking up a histogram by its labels is
-   * expensive.
+   * The histograms, one for each combination of labels. They are cached, because looking up a histogram by its labels
+   * is expensive.
    */
   private readonly children = new Map<string, Histogram.Internal<string>>();
   private underWay = 0;
@@ -43,7 +43,7 @@ export class RequestMetrics {
   }
 
   /**
-   * Measures a request to which the response was sent.
+   * Records the duration of a request whose response was sent.
    * @param route the pattern of the route; null if no route matches the path
    */
   ended(method: string, route: string | null, status: number, milliseconds: number): void {
@@ -52,8 +52,8 @@ export class RequestMetrics {
     const key = `${method} ${group} ${route}`;
     let child = this.children.get(key);
     if (child === undefined) {
-      // If no route matches, the method is not a label: it could be any text, and each text would create a new time
-      // series.
+      // If no route matches, the method is not used as a label, because it could be any text, and each text would
+      // create a new time series.
       const labels = { method: route === null ? 'any' : method, route: route ?? 'none', status: `${group}xx` };
       child = this.duration.labels(labels);
       if (route !== null) this.children.set(key, child);

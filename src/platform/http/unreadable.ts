@@ -16,12 +16,12 @@ const FOUND: Record<string, Problem | undefined> = {
   ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
 };
 
-/** A socket, with Node's internal reference to the response that is being written on it. */
+/** A socket, with Node's internal reference to the response that is being written to the socket. */
 type Answering = Socket & { _httpMessage?: ServerResponse };
 
 /**
- * Responds to a request that Node cannot parse with a problem document and the usual headers. Node itself would send an
- * empty body.
+ * Sends a problem document with the usual headers in response to a request that Node cannot parse. Node itself would
+ * send an empty body.
  *
  * @param headers the headers of every response
  */

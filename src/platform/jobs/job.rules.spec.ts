@@ -11,7 +11,7 @@ test.each([
   ['abort', 'PREPARING', null, 'ABORTED'],
   ['abort', 'RUNNING', 3, 'ABORTED'],
   ['abort', 'PAUSED', 3, 'ABORTED'],
-] as const)('the action %s changes a job from %s (with the count %s) to %s', (action, state, matched, next) => {
+] as const)('the action %s changes a job from %s (matched items: %s) to %s', (action, state, matched, next) => {
   expect(stateAfter(action, { state, matched })).toBe(next);
 });
 

@@ -22,10 +22,10 @@ export interface NewJob {
  *    for jobs that are PREPARING or RUNNING.
  * 2. A worker collects the items of the job in the background, in batches. Once `matched` is set, the list of items is
  *    final.
- * 3. `steer` applies an operator's action and locks the job's row for it. A worker locks the same row for each batch.
- *    After the response to the operator, the worker therefore processes no further item of a paused job.
+ * 3. `steer` locks the job's row, and applies an operator's action to the job. A worker locks the same row for each
+ *    batch. After the response to the operator, the worker therefore processes no further item of a paused job.
  *
- * A worker never locks the row of a job longer than a batch of a few hundred milliseconds takes.
+ * A worker never locks the row of a job longer than one batch takes, which is a few hundred milliseconds.
  */
 @Injectable()
 export class Jobs {

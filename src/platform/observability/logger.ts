@@ -41,7 +41,8 @@ export class Logger {
   }
 
   /**
-   * Logs only warnings and errors while the work runs, because the work makes requests that do not come from clients.
+   * Runs the work. Only warnings and errors are logged during the work, because it makes requests that do not come from
+   * clients.
    */
   async quietly<Result>(work: () => Promise<Result>): Promise<Result> {
     const { level } = this.pino;

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-/** Checks a part of the service. The result null means that the part works; any other text names the problem. */
+/**
+ * Checks a part of the service. If the part works, the result is null; otherwise the result is a text that names the
+ * problem.
+ */
 export type ReadinessCheck = () => Promise<string | null>;
 
 /** Collects the conditions under which this process accepts requests. Each module adds checks of its own parts. */

@@ -4,8 +4,9 @@
  *
  * 1. A request is a span of the kind SERVER, in the caller's trace if the request names one. Commands and statements
  *    are child spans. A statement that serves several requests at once belongs to no trace.
- * 2. An event stores the span of its command in the column `traceparent`. The outbox's publication is a span of that
- *    trace, also when a sweep or another process publishes the event. Commands that follow from it are child spans.
+ * 2. An event stores the span of its command in the column `traceparent`. The publication by the outbox is a span of
+ *    that trace, even when a sweep or another process publishes the event. Commands that follow from the event are
+ *    child spans.
  * 3. A notification continues the trace: the PUT to the partner is a span of the same trace, of the kind CLIENT. The
  *    header `traceparent` of the PUT names the span.
  *

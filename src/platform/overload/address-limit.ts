@@ -19,10 +19,11 @@ interface Bucket {
 }
 
 /**
- * Limits, for each address, the requests of public routes and the refusals of unauthenticated callers. The limit is a
- * token bucket in the memory of this process. The quota is enough for the people behind one address, and too little to
- * keep a process busy. The limit is off if the rate limit for authenticated callers is off. The package
- * rate-limiter-flexible was considered, but it has windows instead of a bucket, and does not limit the number of keys.
+ * Limits, for each client address, the requests to public routes and the refused requests of unauthenticated callers.
+ * The limit is a token bucket in the memory of this process. The quota is enough for the people behind one address, and
+ * too little to keep a process busy. The limit is off if the rate limit for authenticated callers is off. The package
+ * rate-limiter-flexible was considered, but it counts in fixed windows instead of a token bucket, and does not limit
+ * the number of keys that it stores.
  */
 @Injectable()
 export class AddressLimit {
@@ -86,7 +87,7 @@ export class AddressLimit {
     return bucket;
   }
 
-  /** Removes the full token buckets. If there are too many addresses, removes all buckets. */
+  /** Removes the full token buckets. If there are still too many addresses, removes all buckets. */
   private forgetFull(now: number): void {
     for (const [key, { left, at }] of this.buckets) if (left + (now - at) * PER_MS >= QUOTA) this.buckets.delete(key);
     if (this.buckets.size >= MOST_BUCKETS) this.buckets.clear();

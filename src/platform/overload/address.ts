@@ -6,15 +6,15 @@ declare const OF_A_CLIENT: unique symbol;
 /**
  * The network by which limits and records identify a client: an IPv4 address, or the /64 of an IPv6 address, because a
  * host can choose any address of its /64. Only this file creates values of this type, so no other code can count
- * requests by an address as it was written.
+ * requests by the raw text of an address.
  */
 export type ClientNetwork = string & { readonly [OF_A_CLIENT]: true };
 
 const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
 const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
 /**
- * Matches an IPv6 address of eight groups, followed by a port. A shorter address with a port is not matched, because it
- * reads as a different address of the same /64.
+ * Matches an IPv6 address of eight groups, followed by a port. A shorter address with a port is not matched: the port
+ * then looks like the last group of a different address in the same /64.
  */
 const IPV6_WITH_PORT = /^((?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}):\d+$/i;
 const MAPPED_IPV4 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;

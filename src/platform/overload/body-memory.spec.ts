@@ -17,7 +17,7 @@ describe('the memory for request bodies', () => {
     expect(outcomeOf(memory.begin('other').charge(10)).state).toBe('in');
   });
 
-  it('gives a caller at most its share of the memory for bodies, so that other callers are not delayed', async () => {
+  it('gives a caller at most its share of the memory for request bodies, so that other callers are not delayed', async () => {
     const memory = new BodyMemory(10, 4, 1000);
     const oldest = memory.begin('a');
     const next = memory.begin('a');
@@ -31,7 +31,7 @@ describe('the memory for request bodies', () => {
     next.leave();
   });
 
-  it('lets the oldest request body complete, even beyond the share of its caller and the total memory', async () => {
+  it('lets the oldest request body complete, even if it exceeds the share of its caller and the total memory', async () => {
     const memory = new BodyMemory(10, 10, 1000);
     const [first, second] = [memory.begin('a'), memory.begin('a')];
     expect(outcomeOf(first.charge(5)).state).toBe('in');

@@ -9,8 +9,8 @@ import { serviceUnavailable } from '../errors.js';
  * 2. Each caller has a share of the memory. A caller that sends many bytes, or sends slowly, therefore delays no other
  *    caller.
  * 3. Bodies cannot block each other forever: the oldest unfinished body of a caller may exceed the caller's share, and
- *    the oldest of all bodies may exceed the memory.
- * 4. A body that waits too long for memory is refused: 503.
+ *    the oldest of all bodies may exceed the total memory.
+ * 4. A body that waits too long for memory is refused with 503.
  * 5. The memory of a body is released when its request has been answered.
  */
 export class BodyMemory {
@@ -41,8 +41,8 @@ export class BodyMemory {
   }
 
   /**
-   * @internal Charges bytes to a body. Returns null if there is memory for them; otherwise a promise that resolves when
-   *   there is.
+   * @internal Charges bytes to a body. Returns null if there is enough free memory for them; otherwise a promise that
+   *   resolves when enough memory is free.
    */
   charge(space: BodySpace, bytes: number): Promise<void> | null {
     if (this.fits(space, bytes)) {
@@ -130,8 +130,8 @@ export class BodySpace {
   ) {}
 
   /**
-   * Charges received bytes. Returns null if there is memory for them; otherwise a promise. The caller must read no more
-   * bytes until the promise resolves.
+   * Charges received bytes. Returns null if there is memory for them; otherwise a promise. In that case, the caller
+   * must not read further bytes until the promise resolves.
    * @throws DomainError service_unavailable (in the promise) when there was no memory for too long
    */
   charge(bytes: number): Promise<void> | null {

@@ -22,12 +22,12 @@ describe('the rate limit for expensive bodies', () => {
   });
   afterEach(() => void jest.useRealTimers());
 
-  it('processes the expensive bodies of a caller one after the other, with a quarter of a core, while other callers do not wait', async () => {
+  it('processes the expensive bodies of a caller one after another with a quarter of a core, without delaying other callers', async () => {
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 100);
     read('b', 'b1', 100);
     await pass(0);
-    // Bodies that arrive before the first cost of their caller was charged are not delayed: the caller's cost is not
-    // yet known.
+    // Bodies that arrive before the processing time of their caller's first body was charged are not delayed, because
+    // that time is not yet known.
     expect(log.filter((name) => name.startsWith('b'))).toEqual(['b1']);
     log = [];
     for (const name of ['a4', 'a5']) read('a', name, 100);
@@ -61,7 +61,7 @@ describe('the rate limit for expensive bodies', () => {
     expect(log.at(-1)).toBe('a4');
   });
 
-  it('forgets the idle callers of expensive bodies once there are many', () => {
+  it('forgets idle callers when very many callers have sent expensive bodies', () => {
     for (let at = 0; at < 2_500; at++) pace.charge(`caller ${at}`, 0);
     expect(pace.size).toBeLessThanOrEqual(1_000);
   });

@@ -7,19 +7,20 @@ import { rateLimited } from '../errors.js';
  */
 const SHARE = 1 / 4;
 /**
- * The longest delay between two bodies of a caller, and the longest time for which a body waits, in milliseconds. Up to
- * this time, the caller is delayed rather than refused.
+ * The longest delay between two bodies of a caller, and the longest time for which a body waits, in milliseconds. A
+ * body that would wait longer is refused.
  */
 const MOST_REST_MS = 5_000;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1000;
 
 /**
- * Limits the processor time for the expensive bodies of one caller. Other callers wait while such a body is processed.
+ * Limits the processor time for the expensive request bodies of one caller, because the requests of other callers wait
+ * while such a body is processed.
  *
  * 1. The code that processes such a body charges the processing time to the caller.
- * 2. The caller's next body is delayed until the caller's average is a quarter of a core. Other callers do not wait
- *    during this delay, because `rest` is called before the body enters a queue.
+ * 2. The caller's next body is delayed until the caller's average is a quarter of a core. The delay does not affect
+ *    other callers, because `rest` is called before the body enters a queue.
  * 3. A body that would wait too long is refused with 429.
  */
 @Injectable()

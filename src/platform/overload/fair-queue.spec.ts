@@ -15,12 +15,12 @@ describe('a fair queue', () => {
     expect([queue.shift(), queue.length]).toEqual([undefined, 0]);
   });
 
-  it('a fair queue skips a group that may not be served yet, and keeps the position of the group', () => {
+  it('a fair queue skips a group that must not be served yet, and keeps the position of the group', () => {
     const [queue] = queueOf(9, 'Aa1', 'Ba1', 'Ba2');
     expect([queue.shift((group) => group !== 'A'), ...rest(queue)]).toEqual(['Ba1', 'Aa1', 'Ba2']);
   });
 
-  it('when the fair queue is full, drops the newest entry of the member with the most entries in the group with the most entries', () => {
+  it('a full fair queue drops an entry from its largest group: the newest entry of the member with the most entries', () => {
     const [queue, dropped] = queueOf(4, 'Aa1', 'Aa2', 'Aa3', 'Ab1', 'Ba1', 'Bb1', 'Ba2', 'Ba3');
     expect(dropped).toEqual([null, null, null, null, 'Aa3', 'Aa2', 'Ba2', 'Ba3']);
     expect(rest(queue)).toEqual(['Aa1', 'Ba1', 'Ab1', 'Bb1']);

@@ -11,8 +11,8 @@ export interface Flow {
  * A bounded fair queue with two levels: groups, and members of groups.
  *
  * 1. Groups are served in turn, however many entries each group has. The members of a group are also served in turn.
- * 2. When the queue is full, the newest entry of the longest member of the longest group is dropped. A caller that
- *    floods the queue therefore displaces only its own entries.
+ * 2. When the queue is full, the newest entry of the member with the most entries, in the group with the most entries,
+ *    is dropped. A caller that floods the queue therefore displaces only its own entries.
  */
 export class FairQueue<Entry> {
   /** The groups in the order of their turns. Each group has its members in the order of their turns. */
@@ -59,8 +59,8 @@ export class FairQueue<Entry> {
   }
 
   /**
-   * Drops an entry of the longest flow. Of several flows with this length, the flow of the newest entry is chosen if it
-   * is one of them, otherwise the flow whose turn is last.
+   * Drops the newest entry of the longest flow. If several flows are equally long, the flow `last` (the flow of the
+   * entry that was just added) is chosen if it is one of them; otherwise the flow whose turn is last.
    */
   private drop(last: Flow): Entry {
     const group = longest(this.groups, last.group, (members) => sum(members.values()));

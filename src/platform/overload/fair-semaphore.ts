@@ -5,7 +5,7 @@ interface Waiting {
 
 /**
  * A fair semaphore, which limits the work in progress. Free slots are given to the callers in turn, however many
- * entries each caller has waiting. A flood of entries therefore delays only its own caller. An entry that is larger
+ * waiting entries each caller has. A flood of entries therefore delays only its own caller. An entry that is larger
  * than the limit is admitted when no other work is in progress.
  */
 export class FairSemaphore {
@@ -47,7 +47,7 @@ export class FairSemaphore {
       if (!this.hasRoomFor(queue[0].size)) return;
       const next = queue.shift()!;
       // The caller moves to the end of the queue. Iterating over a Map also visits entries that are added during the
-      // iteration.
+      // iteration, so the loop can reach the caller again.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
       this.taken += next.size;

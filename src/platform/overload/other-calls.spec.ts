@@ -22,7 +22,7 @@ test.each([
   ['/accounts/A/candidates', true],
   ['/accounts/A/candidates?of=/jobs', true],
   ['/admin/jobs/1', false],
-])('background work pauses for a request to %s: %s', (url, there) => {
+])('a request to %s makes background work pause: %s', (url, there) => {
   expect(calls.areThere).toBe(false);
   server.emit('request', { url });
   expect(calls.areThere).toBe(there);
@@ -36,7 +36,7 @@ test('background work pauses for three times its duration while other requests a
   expect(rest).toBeLessThan(60_000);
 });
 
-test('background work does not pause without other requests, or in a process without an HTTP server', async () => {
+test('background work does not pause when there are no other requests, or in a process without an HTTP server', async () => {
   expect(await restOf(60_000)).toBeLessThan(60_000);
   calls.watch({} as HttpAdapterHost);
   expect(calls.areThere).toBe(false);

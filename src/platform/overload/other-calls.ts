@@ -25,7 +25,10 @@ export class OtherCalls {
    */
   constructor(private readonly own: RegExp) {}
 
-  /** Counts the requests that the server receives. A command-line tool has no server, and so no requests. */
+  /**
+   * Observes the requests that the server receives. A command-line tool has no server, and therefore receives no
+   * requests.
+   */
   watch(http: HttpAdapterHost): void {
     const server = http.httpAdapter?.getHttpServer() as NodeJS.EventEmitter | undefined;
     server?.on('request', ({ url = '' }: IncomingMessage) => {

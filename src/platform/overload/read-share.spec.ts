@@ -8,7 +8,7 @@ const hasBegun = async ({ ready }: ReadTurn): Promise<boolean> => {
 };
 const LONG_MS = 60_000;
 
-describe('the share of large reads', () => {
+describe('the limit of simultaneous large reads for each account', () => {
   it('runs two large reads of an account at a time while no other caller sends requests, however long the reads take', async () => {
     const share = new ReadShare();
     share.noteRequest('a');
@@ -31,7 +31,7 @@ describe('the share of large reads', () => {
     for (const turn of turns) turn.end();
   });
 
-  it('delays large reads only for accounts with long reads while other accounts send requests', async () => {
+  it('while other accounts send requests, delays large reads only of an account whose earlier reads took long', async () => {
     const share = new ReadShare();
     share.charge('a', LONG_MS);
     share.noteRequest('b');
@@ -43,7 +43,7 @@ describe('the share of large reads', () => {
     for (const turn of [second, other]) turn.end();
   });
 
-  it('refuses a large read that waits too long with rate_limited, and drops a large read whose caller disconnected', async () => {
+  it('answers rate_limited to a large read that waits too long, and drops a large read whose caller disconnected', async () => {
     const share = new ReadShare();
     const underWay = [share.begin('a'), share.begin('a')];
     const waiting = [share.begin('a', 1), share.begin('a')];

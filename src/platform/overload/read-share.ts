@@ -11,13 +11,12 @@ const SHARE = 1 / 4;
 const MOST_CREDIT_MS = 250;
 const MOST_DEBT_MS = 250;
 /**
- * The number of large reads of an account that may run at the same time. While the database executes one of two reads,
- * the process builds the response of the other.
+ * The number of large reads of an account that may run at the same time. With two reads, the process can build the
+ * response of one while the database executes the other.
  */
 const AT_ONCE = 2;
 /**
- * The time, in milliseconds, after a request of a different caller for which the request counts as concurrent with a
- * large read.
+ * The time, in milliseconds, for which a request of a different caller still counts as concurrent with a large read.
  */
 const BESIDE_MS = 1_000;
 /** The interval, in milliseconds, at which a waiting read checks whether other callers still send requests. */
@@ -27,8 +26,8 @@ const MOST_REMEMBERED = 1_000;
 
 interface Reader {
   /**
-   * The time for which the account may still read, in milliseconds. If the number is negative, the account's reads
-   * wait.
+   * The credit of the account: the time, in milliseconds, for which the account may still read. If the credit is
+   * negative, the account's reads wait.
    */
   credit: number;
   /** The time at which the credit was computed, as measured by `performance.now()`. */
@@ -75,7 +74,10 @@ export class ReadTurn {
     this.enter();
   }
 
-  /** Ends the read, and charges its duration to the account, once. A read that still waits is refused. */
+  /**
+   * Ends the read, and charges its duration to the account. Only the first call has an effect. A read that is still
+   * waiting is refused.
+   */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -94,12 +96,12 @@ export class ReadTurn {
  * Limits the time of each account's large reads: lists, feeds, exports. Reads by key do not count.
  *
  * 1. After each read, its duration in the database and in the process is charged to its account.
- * 2. While other callers send requests, an account's reads run one after another. Between them the account pauses, so
- *    that it gets a quarter of the time. An account that reads rarely has credit and does not pause.
+ * 2. While other callers send requests, an account's reads run one after another. Between two reads the account pauses,
+ *    so that its reads get a quarter of the time. An account that reads rarely has credit and does not pause.
  * 3. While no other account sends requests, an account does not pause. At most two reads of an account run at once, so
  *    that a request of another account that arrives meanwhile waits only briefly.
- * 4. The reads of an account only wait for other reads of the same account. A request that waits too long is refused:
- *    429.
+ * 4. The reads of an account only wait for other reads of the same account. A request that waits too long is refused
+ *    with 429.
  * 5. A streamed response waits for a slot before each chunk, so a slow client occupies no slot between two chunks.
  */
 export class ReadShare {
@@ -108,7 +110,7 @@ export class ReadShare {
   /** The newest request of any caller other than the caller of the request in `last`. */
   private other = this.last;
 
-  /** Records a request of a caller, whatever route it uses: large reads of other accounts then pause. */
+  /** Records a request of a caller to any route. After the request, large reads of other accounts pause. */
   noteRequest(name: string): void {
     const at = performance.now();
     if (name === this.last.name) {
@@ -190,8 +192,8 @@ const share = new ReadShare();
 const turns = new WeakMap<Response, ReadTurn>();
 
 /**
- * Returns the name under which a read is charged: for a client its account, whatever the user and the application; for
- * an operator the user name.
+ * Returns the name under which a read is charged. For a client, it is the account, whatever the user and the
+ * application; for an operator, it is the user name.
  */
 function readerName({ caller, accountCode }: RequestContext): string {
   if (accountCode !== null && caller?.accountCodes.has(accountCode)) return accountCode;
@@ -204,8 +206,8 @@ export function heardCaller(): void {
 }
 
 /**
- * Waits for a slot before a large response is built. The slot is released when the response was built ({@link
- * answered}), or when the client disconnects.
+ * Waits for a slot before a large response is built. The slot is released when the response has been built
+ * ({@link answered}), or when the client disconnects.
  * @throws DomainError rate_limited (in the promise)
  */
 export function takeReadTurn(response: Response): true | Promise<true> {

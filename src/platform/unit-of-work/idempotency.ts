@@ -40,7 +40,7 @@ const idempotencyKeyInUse = defineProblem(
   'idempotency_key_in_use',
   'conflict',
   'The first request with this key is still in progress',
-  'Send the request again in a moment. The response will be the response to the first request.',
+  'Send the request again in a moment, to get the response to the first request.',
 );
 
 const WithOthers = Reflector.createDecorator<boolean>();
@@ -161,8 +161,8 @@ class IdempotencyInterceptor implements NestInterceptor {
 }
 
 /**
- * Handles the header `Idempotency-Key` for a route that streams its body. The hash of such a body is known only at the
- * end.
+ * Handles the header `Idempotency-Key` for a route that streams its body. The hash of such a body is known only when
+ * the whole body has been read.
  */
 @Injectable()
 export class StreamedIdempotency {
@@ -177,8 +177,8 @@ export class StreamedIdempotency {
   }
 
   /**
-   * Returns the stored response to the same request; null if there is none. It runs in the current transaction, which
-   * holds a lock against other requests with the key.
+   * Returns the stored response to the same request; null if there is none. The method also locks the key in the
+   * current transaction, so that other requests with the same key are refused until the transaction ends.
    * @throws DomainError idempotency_key_reused, idempotency_key_in_use
    */
   async keptAnswer<T>(key: string, request: Request, bodyHash: string): Promise<T | null> {

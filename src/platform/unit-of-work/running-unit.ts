@@ -11,14 +11,17 @@ import type { EventRow } from '../events/outbox.js';
 
 /** A database transaction that is running, with its buffered writes and its callbacks. */
 export class RunningUnit implements Transaction {
-  /** The results of the statements that were sent and not yet awaited. */
+  /** The results of statements that were sent, as far as the results have not been awaited yet. */
   readonly sent: Promise<unknown>[] = [];
   /** The buffered rows, grouped by the statement that will write them. */
   readonly kept = new Map<Statement, object[]>();
   readonly events: DomainEvent[] = [];
   /** The events that were written in the transaction, and that will be published after COMMIT. */
   readonly recorded: DomainEvent[] = [];
-  /** The results of the statements that wrote changes: the events of records to which a subscription listens. */
+  /**
+   * The results of the statements that wrote entries of the change feed. Each result contains the events that its
+   * statement also wrote to the outbox, because a subscription listens to these changes.
+   */
   readonly told: Promise<QueryResult<EventRow>>[] = [];
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];
@@ -52,7 +55,8 @@ export class RunningUnit implements Transaction {
   }
 
   writes(): void {
-    // Nothing needs to be done: the buffered write is rolled back with the transaction.
+    // Nothing needs to be recorded here, because a command with its own transaction can undo the write by rolling the
+    // transaction back.
   }
 
   /** Adds the buffered rows of one command to this transaction, which several commands share. */
@@ -109,7 +113,7 @@ export class BatchedUnit extends RunningUnit {
 /** Thrown when a command cannot share its database transaction with other commands. */
 export class MustBeAlone extends Error {}
 
-/** Returns the error of the command itself. If the shared transaction is at fault, returns `MustBeAlone`. */
+/** Returns the error of the command itself. If the shared transaction caused the error, returns `MustBeAlone`. */
 export function ownRefusal(error: unknown): unknown {
   const isFinal = error instanceof DomainError || (isDatabaseUnavailable(error) && !isTimedOut(error));
   return isFinal ? error : new MustBeAlone();

@@ -17,7 +17,7 @@ import { DomainError } from '../errors.js';
 import { Batcher } from '../batcher.js';
 import { BatchedUnit, isPostgresRefusal, isRejected, MustBeAlone, ownRefusal, RunningUnit } from './running-unit.js';
 
-/** The number of times that a transaction is tried. A release may change several tables, one after another. */
+/** The maximum number of attempts at a transaction. A release may change several tables, one after another. */
 const ATTEMPTS = 5;
 /** The pause before a transaction is retried, in milliseconds: random between this value and twice this value. */
 const RETRY_PAUSE_MS = 25;
@@ -59,11 +59,12 @@ const MOST_JOINED = 50;
  * - An error of one command's work fails that command alone. The work may read, and may `keep` rows for statements that
  *   are sent for all joined commands together.
  * - Work that cannot share, for example because a record is locked, throws {@link MustBeAlone} and gets its own
- *   transaction. So does work with a nested `run`.
- * - Each joined command gets its own transaction when the shared one fails, or when a command that wrote is refused.
+ *   transaction. Work with a nested `run` also gets its own transaction.
+ * - Each joined command gets its own transaction when the shared transaction fails, or when a command that has already
+ *   written is refused.
  * - Once COMMIT is sent, only an error from PostgreSQL proves a rollback. Work that may be committed is not repeated.
- * 8. After a deadlock, or a change of a table's columns, the whole work is retried, up to four times; `work` must have no
- *    effect outside the database. The pause before a retry lets the other transaction of the deadlock get its lock.
+ * 8. After a deadlock, or a change of a table's columns, the whole work is retried up to four times; `work` must have
+ *    no effect outside the database. The pause before a retry lets the other transaction of the deadlock get its lock.
  *
  * Never send HTTP requests inside `work`, and never let a promise outlive `work`.
  */
@@ -115,14 +116,14 @@ export class UnitOfWork {
     }
   }
 
-  /** Whether other commands share the current transaction. A command that waits would then delay all of them. */
+  /** Whether other commands share the current transaction. If one of these commands waits, all of them are delayed. */
   get isShared(): boolean {
     return currentTransaction.current instanceof BatchedUnit;
   }
 
   /**
-   * Reports the result of each command only after the shared transaction has ended, because until then the locks of
-   * refused commands are held.
+   * Runs the commands in one transaction. Their results are reported only after the transaction has ended, because
+   * until then it holds the locks of refused commands.
    */
   private async host(joined: readonly Joined[]): Promise<void> {
     const values = new Map<Joined, unknown>();
@@ -159,7 +160,7 @@ export class UnitOfWork {
 
   /**
    * Runs a part of the unit of work that may fail alone. If it throws, its writes, events and audit entries are rolled
-   * back, and the unit of work continues. Parts run one after another, or nested.
+   * back, and the unit of work continues. Parts may be nested, but must not run concurrently.
    */
   async part<T>(work: () => Promise<T>): Promise<T> {
     const unit = this.running();
@@ -180,7 +181,7 @@ export class UnitOfWork {
       lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
       unit.kept.clear();
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
-      // After an error in a part of a unit of work, an error of RELEASE SAVEPOINT would hide the first error.
+      // Without RELEASE, this savepoint would hide the savepoint of an enclosing part, which has the same name.
       await unit.client.query('RELEASE SAVEPOINT part');
       throw refused?.reason ?? error;
     }
@@ -207,8 +208,8 @@ export class UnitOfWork {
   }
 
   /**
-   * Raises an event of a record: writes its change to the feed and, if a subscription listens to the change, the event
-   * to the outbox, when the current transaction commits.
+   * Writes the change of a record to the change feed when the current transaction commits. If a subscription listens to
+   * the change, the event is also written to the outbox.
    */
   raiseOf({ change }: RecordEventClass, of: Omit<RecordChange, 'change'>): void {
     this.change({ ...of, change });
@@ -226,8 +227,8 @@ export class UnitOfWork {
 
   /**
    * Buffers a row for a statement that writes any number of rows. The statement reads the rows from
-   * `json_to_recordset($1)`, each with a number `n`. The rows are sent before the next query, and at the end. Until
-   * they are sent, keep at most one row per record for a statement.
+   * `json_to_recordset($1)`, each with a number `n`. The rows are sent before the next query, and at the end of the
+   * unit of work. Until they are sent, keep at most one row per record for a statement.
    */
   keep(statement: Statement, row: object): void {
     this.running().keep(statement, [row]);

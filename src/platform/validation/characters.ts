@@ -1,8 +1,9 @@
-// Characters that are forbidden in texts: C0, DEL and C1, except line breaks and tabs in free text. Direction overrides
-// are forbidden because they disguise a text, and U+FFFD because it replaces a lost character.
+// Characters that are forbidden in texts: the control characters C0, DEL and C1, except line breaks and tabs in free
+// text. Direction overrides are forbidden because they disguise a text, and U+FFFD because it replaces a lost
+// character.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
 const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
-/** Characters that are invisible on their own: blanks, joiners, marks, fillers and the empty pattern of Braille. */
+/** Characters that are invisible on their own: spaces, joiners, marks, fillers and the empty Braille pattern. */
 const UNSEEN = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu;
 const SURROGATE = /[\ud800-\udfff]/;
 
@@ -11,7 +12,10 @@ export function hasControl(text: string, lines: boolean): boolean {
   return (lines ? CONTROL_BUT_LINES : CONTROL).test(text);
 }
 
-/** Returns whether the text has no visible character. Printable ASCII characters are visible. */
+/**
+ * Returns whether the text has no visible character. A text with a printable ASCII character other than a space is
+ * visible.
+ */
 export function isUnseen(text: string): boolean {
   return !/[!-~]/.test(text) && text.replaceAll(UNSEEN, '') === '';
 }
@@ -25,9 +29,9 @@ export function codePoints(text: string): number {
 }
 
 /**
- * Returns the regular expression, for the OpenAPI document, of a text without a specific form. It only uses escapes
- * that every dialect reads alike, so it cannot exclude the characters beyond C1 that are forbidden or blank. \\S is not
- * used, because its meaning differs between dialects.
+ * Returns the regular expression that the OpenAPI document shows for a text without a specific form. The expression
+ * only uses escapes that every dialect interprets in the same way. It therefore cannot exclude the characters beyond C1
+ * that are forbidden or blank. \\S is not used, because its meaning differs between dialects.
  */
 export function allowedCharacters({ min = 0, lines = false, notBlank = false }): string {
   const allowed = lines ? '[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]' : '[^\\x00-\\x1f\\x7f-\\x9f]';

@@ -8,12 +8,14 @@ declareFaults({
 });
 
 /**
- * The maximum number of faults that an error response lists. It is more than people read, and limits the cost of a
- * hostile request.
+ * The maximum number of faults that an error response lists. People do not read more faults than this, and the limit
+ * bounds the cost of a hostile request.
  */
 const MOST_FAULTS = 100;
 
-/** The maximum number of entries in the list of an error response: the faults, and a note that there are more. */
+/**
+ * The maximum number of entries in an error response's list of faults, including the note that there are more faults.
+ */
 export const MOST_LISTED = MOST_FAULTS + 1;
 
 /** Returns the faults that an error response lists: the first faults, and a note if there are more. */
@@ -64,7 +66,8 @@ export class Faults {
   }
 
   /**
-   * Returns the value of the member; undefined if the member has a fault as a whole. Its own members may have faults.
+   * Returns the value of the member; undefined if the member as a whole has a fault. Members inside the value may still
+   * have faults.
    */
   member<T>(pointer: string, value: T): T | undefined {
     return this.at('') || this.at(pointer) ? undefined : value;

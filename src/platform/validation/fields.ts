@@ -12,11 +12,11 @@ export type Dto<T extends object = object> = new () => T;
 interface Agreement<Body = never> {
   readonly code: string;
   readonly detail: string;
-  /** The member that the fault names, if it is not the member that declares the rule. */
+  /** The member that the fault names, if the fault does not name the member that declares the rule. */
   readonly member?: string;
   /**
-   * Returns whether the rule is fulfilled. It is called only if the member is present. The other members of the body
-   * may still have any type.
+   * Returns whether the rule is fulfilled. The function is called only if the member is present. The other members of
+   * the body may have values of any type, even a wrong one.
    */
   holds(body: Body): boolean;
 }
@@ -29,7 +29,7 @@ export interface DeclaredField {
   /** The class of the objects that the member contains; null if it contains none. */
   readonly nested: (() => Dto) | null;
   readonly required: boolean;
-  /** Whether the member may be omitted, but must not be null. */
+  /** Whether the value of the member must not be null. An optional member may be omitted nevertheless. */
   readonly notNull: boolean;
   readonly agreements: readonly Agreement<Record<string, unknown>>[];
 }
@@ -122,7 +122,10 @@ function declare(
     );
 }
 
-/** Returns the member's description, extended by the part of the rule that no pattern can express. */
+/**
+ * Returns the member's own description, followed by the rule's description. The rule's description states the part of
+ * the rule that no pattern can express.
+ */
 function withDescription({ description }: { description?: string }, own: string): string {
   return description === undefined ? own : `${own} ${description}`;
 }
@@ -153,7 +156,7 @@ export function Field<Body = never>(rule: Rule, options: FieldOptions<Body> = {}
   return applyDecorators(declare(rule, null, options), documented(rule.schema, options));
 }
 
-/** Declares a member with a nested object, which its own class checks. */
+/** Declares a member whose value is an object. The class of that object declares how the object is checked. */
 export function ObjectField(type: () => Dto, options: FieldOptions = {}): PropertyDecorator {
   return applyDecorators(declare(anObject, type, options), documented({ type: () => type() }, options));
 }

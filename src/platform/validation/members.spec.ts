@@ -115,7 +115,7 @@ describe('the body of a request', () => {
     expect(codesOf(Person, { name: 'Ada' })).toEqual([]);
   });
 
-  it('reports members that every JavaScript object inherits as unknown', () => {
+  it('a member with the name of a property that every JavaScript object inherits is reported as unknown', () => {
     const value = JSON.parse(
       '{"name":"Al","__proto__":{},"constructor":1,"address":{"toString":1,"phone":{"number":"1"}}}',
     );
@@ -142,7 +142,7 @@ describe('the body of a request', () => {
     expect(nearestHint(name, known)).toBe(` Did you mean "${meant}"?`);
   });
 
-  it('suggests a name of an object within the body for an unknown member', () => {
+  it('if an unknown name resembles a member of a nested object, suggests this member and names the object', () => {
     const faults = inspectBody(Person, { name: 'Al', Num_ber: {}, phone: {} }).faults.list;
     expect(faults.map(({ detail }) => detail)).toEqual([
       'There is no such member. Did you mean "number" in "phones"?',
@@ -156,7 +156,7 @@ describe('the body of a request', () => {
     expect(faults.isFull).toBe(true);
   });
 
-  it('keeps a body unchanged if its class accepts unknown members, and reports faults of known members and unstorable text', () => {
+  it('keeps the body of a class that accepts unknown members, but reports faulty known members and text that cannot be stored', () => {
     const value = { count: 3, extra: { any: '\u0001' }, phones: [{ number: '1', more: 1 }] };
     expect(inspectBody(Driver, value).body).toBe(value);
     expect(codesOf(Driver, value)).toEqual([]);

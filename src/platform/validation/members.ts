@@ -33,9 +33,8 @@ export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
 }
 
 /**
- * Reads the body as an instance of the class, as far as possible. If the body is not a JSON object, this is the only
- * fault that the result contains. If the class tolerates unknown members, the body is checked in place rather than
- * copied.
+ * Reads the body as an instance of the class, as far as possible. If the body is not a JSON object, the result contains
+ * only this fault. If the class tolerates unknown members, the body is checked in place rather than copied.
  */
 export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
   if (value === undefined) faults.add(fault('required', 'A JSON body is required.'));
@@ -120,7 +119,7 @@ function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string
   );
 }
 
-/** Adds the faults of a member under the rules of its field. */
+/** Checks a member against the rules of its field, and adds the faults. */
 function checkMember(field: DeclaredField, value: Record<string, unknown>, path: string, faults: Faults): void {
   const { name, rules, agreements, required, notNull } = field;
   const member = value[name];
@@ -157,9 +156,7 @@ function checkMembers(form: Form, value: Record<string, unknown>, path: string, 
   }
 }
 
-/**
- * Adds faults for characters that no database column can store: NUL and unpaired surrogates. Names are checked, too.
- */
+/** Adds a fault for each value or member name with NUL or an unpaired surrogate, which no database column can store. */
 function checkKept(value: unknown, path: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
@@ -202,13 +199,15 @@ function checkIdle(value: unknown, pointer: string, faults: Faults): void {
     for (const [name, member] of Object.entries(value)) checkIdle(member, `${pointer}/${escapePointer(name)}`, faults);
 }
 
-/** Returns the fault of an unknown member. It is called only if the error response will list the fault. */
+/** Returns the fault of an unknown member. The function is called only if the error response will list the fault. */
 function unknownMember(name: string, pointer: string, form: Form): Fault {
   const hint = hintWithin(name, form) ?? nearestHint(name, [...form.fields.keys()]);
   return fault('unknown_field', `There is no such member.${hint}`, pointer);
 }
 
-/** Returns the hint for a name that only an object within the form has; null for any other name. */
+/**
+ * Returns the hint for a name that is declared by a nested object but not by the outer object; null for any other name.
+ */
 function hintWithin(name: string, { fields }: Form): string | null {
   const isSame = (one: string) => bare(one) === bare(name);
   if (name.length > MOST_LETTERS || [...fields.keys()].some(isSame)) return null;
@@ -219,7 +218,7 @@ function hintWithin(name: string, { fields }: Form): string | null {
   return null;
 }
 
-/** Names that other systems use for members of this API, in lower case and without blanks. */
+/** Names that other systems use for members of this API, in lower case and without spaces. */
 const OTHER_NAMES = new Map([
   ['familyname', 'last_name'],
   ['surname', 'last_name'],
@@ -238,9 +237,9 @@ const OTHER_NAMES = new Map([
   ['emailaddress', 'email'],
 ]);
 
-/** The length of the longest name for which a suggestion is searched. */
+/** The maximum length of a name for which a suggestion is searched. */
 const MOST_LETTERS = 64;
-/** The length of the shortest beginning that shows which name was meant. */
+/** The minimum length of a prefix that is enough to identify the intended member name. */
 const FEWEST_LETTERS = 3;
 
 /** Returns the end of an error message: a suggestion of the name that was probably meant, or an empty text. */
@@ -251,7 +250,7 @@ export function nearestHint(name: string, known: readonly string[]): string {
 
 /**
  * Returns the known name that was probably meant; null if there is none. The known name has the same letters as `name`,
- * is a synonym, is the only name with the same words, is the only name that begins alike, or differs by mistyped letters.
+ * is a synonym, is the only name with the same words or with a similar prefix, or differs by mistyped letters.
  */
 function meantName(name: string, known: readonly string[]): string | null {
   const letters = bare(name);
@@ -273,7 +272,7 @@ function meantName(name: string, known: readonly string[]): string | null {
   return nearest;
 }
 
-/** Returns whether one name is the beginning of the other, or both have the same first word, in singular or plural. */
+/** Returns whether one name is a prefix of the other, or both have the same first word, in singular or plural. */
 function beginAlike(one: string, other: string): boolean {
   const [short, long] = [bare(one), bare(other)].sort((left, right) => left.length - right.length);
   if (short.length >= FEWEST_LETTERS && long.startsWith(short)) return true;
@@ -283,7 +282,7 @@ function beginAlike(one: string, other: string): boolean {
 
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** Splits the name of a member into words at blanks, punctuation and capitals. */
+/** Splits the name of a member into words at spaces, punctuation and capitals. */
 function wordsOf(name: string): string[] {
   return name
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')

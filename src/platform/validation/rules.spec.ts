@@ -11,7 +11,7 @@ describe('a text', () => {
     ['U+3164', '\u3164'],
     ['U+2800', '\u2800'],
     ['U+200B between blanks', ' \u200b '],
-  ])('a text that consists of %s alone is blank', (_what, value) => {
+  ])('a text that consists only of %s counts as blank', (_what, value) => {
     expect([codesOf(name.faults(value)), codesOf(city.faults(value))]).toEqual([['blank'], ['blank']]);
   });
 
@@ -19,7 +19,7 @@ describe('a text', () => {
     ['U+202E', 'A\u202eb'],
     ['U+202D', '\u202dA'],
     ['U+FFFD', 'Zo\ufffd'],
-  ])('a text with %s is refused for a control character', (_what, value) =>
+  ])('a text with %s is refused because of a control character', (_what, value) =>
     expect(codesOf(name.faults(value))).toEqual(['control_character']),
   );
 
@@ -34,13 +34,13 @@ describe('the schema of a text', () => {
   const values = ['', ' ', '\u00a0 ', ...characters.flatMap((one) => [one, `A${one}b`, ` ${one}`, `${one}A`])];
 
   it.each([{}, { min: 1 }, { notBlank: true }, { lines: true }, { lines: true, notBlank: true }])(
-    'the JSON schema of a text accepts the same Latin texts as its rule, with the options %j',
+    'the JSON schema of a text accepts the same Latin texts as the validation rule, with the options %j',
     (options) => {
       const rule = text({ max: 100, ...options });
       const { pattern, minLength = 0 } = rule.schema as { pattern: string; minLength?: number };
       const isShown = (value: string) => value.length >= minLength && new RegExp(pattern).test(value);
-      // Unlike the pattern, the rule also refuses texts that consist of invisible characters: the soft hyphen and,
-      // unless a text may be blank, white space.
+      // Unlike the pattern, the rule also refuses texts that consist only of invisible characters: the soft hyphen and,
+      // if the text must not be blank, white space.
       const differing = values.filter((value) => isShown(value) !== (rule.faults(value).length === 0));
       expect(differing.filter((value) => !/^[\s\u00ad]+$/.test(value))).toEqual([]);
     },
@@ -62,7 +62,7 @@ describe('a code of the catalogue', () => {
 });
 
 describe('a date without a time', () => {
-  it('a date without a time is refused, with the first second of the day as the suggestion, or the last for the end of a window', () => {
+  it('refuses a date without a time, and suggests the first second of the day, or its last second for the end of a window', () => {
     expect(dateTime().faults('2030-05-14')[0].detail).toContain('2030-05-14T00:00:00Z');
     expect(dateTime('last').faults('2030-05-14')[0].detail).toContain('2030-05-14T23:59:59Z');
     expect(dateTime().faults('2030-02-30')[0].detail).toContain('YYYY-MM-DDThh:mm:ssZ');
@@ -84,7 +84,7 @@ describe('a time zone', () => {
   });
 
   it.each(['Europe/KYIV', 'Us/Eastern', 'SystemV/EST5EDT', 'america/New_York', 'EST', 'Mars/Olympus'])(
-    'a time zone is refused in any other spelling: %s',
+    'a time zone is refused if its spelling is not that of the tz database: %s',
     (zone) => expect(codesOf(timeZone().faults(zone))).toEqual(['time_zone_invalid']),
   );
 });

@@ -50,7 +50,7 @@ declareFaults({
     'Send the time in UTC with whole seconds, without a fraction and without an offset.',
   ],
   code_invalid: [
-    'The code does not fit in a URL or contains characters that cannot be printed.',
+    'The code cannot be part of a URL, or it contains characters that cannot be printed.',
     'Use printable characters other than / and \\, and no spaces at the beginning or end.',
   ],
 });
@@ -74,7 +74,7 @@ interface TextOptions {
   /** The description of the pattern in words, for the OpenAPI document. */
   form?: string;
   format?: string;
-  /** Whether a text that consists of blanks is refused. */
+  /** Whether a text that is empty or consists only of white space is refused. */
   notBlank?: boolean;
   /** Whether line breaks and tabs are allowed in the text. */
   lines?: boolean;
@@ -158,8 +158,8 @@ export function flag(): Rule {
 }
 
 /**
- * Returns the rule for a text that must be one of `values`. With `anyCase`, the text is accepted in any case, and is
- * stored as it was sent.
+ * Returns the rule for a text that must be one of `values`. With `anyCase`, the text is accepted in upper, lower or
+ * mixed case, and is stored as it was sent.
  */
 export function oneOf(values: readonly string[], code: string, { anyCase = false } = {}): Rule {
   // The pattern lists both cases of each letter, because `toLowerCase` would also turn characters such as the Kelvin
@@ -205,7 +205,7 @@ function faultsOfEntry(item: Rule, entry: unknown, index: number): ReturnType<Ru
   return faults.map((found) => ({ ...found, pointer: `/${index}${found.pointer}` }));
 }
 
-/** Returns the rule for a list in which repeated values count once. The faults of such a value are reported once. */
+/** Returns the rule for a list in which repeated values count once. Their faults are reported once. */
 export function setOf(item: Rule, maxItems: number): Rule {
   const list = listOf(item, maxItems);
   return {
@@ -240,7 +240,7 @@ function momentOfDate(value: string, meant: keyof typeof MOMENTS_OF_DATE): strin
 
 /**
  * Returns the rule for a time of the form `YYYY-MM-DDThh:mm:ssZ`. The date and the time of day must exist.
- * @param meant which time of the day the fault suggests if the text is a date without a time
+ * @param meant the time of day that the fault suggests if the text is a date without a time
  */
 export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
   return {

@@ -15,7 +15,7 @@ describe('the stored text of a result', () => {
     ['under a name with escapes', '{"a":{"\\u0045SCAPED":"x"}}', '{"a":{}}'],
     ['twice', '{"a":{"NAME":"x","b":1,"NAME":"y","c":2}}', '{"a":{"b":1,"c":2}}'],
   ])(
-    'the stored text of a result omits the members that are stored separately, and they can be put back: %s',
+    'the stored text of a result omits the separately stored members, which can be put back: %s',
     (_title, json, text) => {
       for (const dto of [CandidateResultData, CandidateResultsDetails])
         for (const name of ['examPassword', 'extExamToken', PHOTO, VIDEO_LINK]) {
@@ -31,7 +31,7 @@ describe('the stored text of a result', () => {
     },
   );
 
-  it('removes a credential at the top level of a result, but keeps it when its value is null', () => {
+  it('the stored text of a result omits a credential at the top level, but keeps a credential that is null', () => {
     const { text, credentials } = kept('{"examPassword":"x","a":null,"extExamToken":null}');
     expect(text).toBe('{"a":null,"extExamToken":null}');
     expect(credentials?.toString()).toContain('examPassword');

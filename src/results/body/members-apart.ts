@@ -3,11 +3,12 @@ import { endOfString, parseJson } from '../../platform/http/json-text.js';
 /**
  * Separates some members from the text of a body, at any depth.
  *
- * 1. `takeApart` copies the text without these members, and records the byte offset of each in the copy. Members that
- *    are nested in a removed member are removed with it. Blanks between members are not copied.
+ * 1. `takeApart` copies the text without these members, and records the byte offset in the copy at which each removed
+ *    member belongs. Members that are nested in a removed member are removed with it. White space between members is
+ *    not copied.
  * 2. `putBack` reinserts any of the removed members at their offsets. The text is well-formed JSON with any subset of
  *    them.
- * 3. The text is scanned once, by bytes: a body may have several megabytes and 100,000 values.
+ * 3. The text is scanned once, by bytes: a body may be several megabytes long and contain 100,000 values.
  *
  * Never pass to `putBack` any text but the result of `takeApart`.
  */
@@ -28,10 +29,12 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const COMMA = 0x2c;
 const NULL = 0x6e;
-/** The byte that begins an escape sequence in JSON, which can spell any character of a member's name. */
+/** The beginning of an escape sequence in JSON. Such a sequence can spell any character of a member's name. */
 const ESCAPE = '\\u';
 
-/** Removes the members with the given names from a well-formed JSON text. A member with the value null stays. */
+/**
+ * Removes the members with the given names from a well-formed JSON text. A member with the value null is not removed.
+ */
 export function takeApart(json: Buffer, names: readonly string[]): { text: Buffer; apart: MemberApart[] } {
   if (!json.includes(ESCAPE) && !names.some((name) => json.includes(name))) return { text: json, apart: [] };
   const copy = new Copy(json, new Set(names));

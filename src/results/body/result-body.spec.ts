@@ -22,7 +22,7 @@ function refusal(json: string | Buffer | undefined, dto: new () => object = Cand
 const faults = (json: string, dto?: new () => object) =>
   read(json, dto).faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
-it('a result body has the same hash as stored bodies with the same content', () => {
+it('the hash of a given result body never changes, so that it matches the hashes of stored bodies', () => {
   const body = `{"z":[{"b":null,"a":1e400,"c":12345678901234567890}],"examDate":null,"more":null,
     "examMetaData":{"examName":null,"own":null,"examCode":"A"},"desktopComments":[{"comments":null,"own":null,"duration":1}],
     "__proto__":{"b":1,"a":2},"${PHOTO}":"QUJD","${VIDEO_LINK}":"https://v.example/1"}`;
@@ -68,7 +68,7 @@ describe('the stored text of a body', () => {
     expect(withMembers('{"a":1}', { [PHOTO]: String(photo), [VIDEO_LINK]: null })).toBe(`{"a":1,"${PHOTO}":"QUJD"}`);
   });
 
-  it('removes a photo also from the body of an account result, whatever the type of its value', () => {
+  it('removes the photo from the body of an account result, too, whatever the JSON type of the photo', () => {
     const { text, photo } = kept(`{"${PHOTO}":{"of":[1,"}"]},"a":1}`, CandidateResultData);
     expect([text, photo?.toString()]).toEqual(['{"a":1}', '{"of":[1,"}"]}']);
   });
@@ -251,7 +251,7 @@ describe('a tolerant reader', () => {
     expect(faults(photo(5 * 1024 * 1024 + 1))).toEqual([`/${PHOTO} too_long`]);
   });
 
-  it('refuses a result body whose scores have more entries than any exam has, but not one whose comments have', () => {
+  it('refuses a result body with more than 50,000 category scores, but not one with more than 50,000 comments', () => {
     const list = (name: string) => `{"${name}":[${'{},'.repeat(50_000)}{}]}`;
     const judged = (json: string, dto?: new () => object) => {
       const { faults: found, isRefused } = read(json, dto);
@@ -261,7 +261,7 @@ describe('a tolerant reader', () => {
     expect(judged(list('category_scores'), CandidateResultData)).toEqual([true, '/category_scores too_many']);
   });
 
-  it('collects one more fault of a result body than a response lists, so that the response can say that there are further faults', () => {
+  it('collects one more fault than a response lists, so that the response can say that the result body has further faults', () => {
     expect(faults(`{"webCamComments":[${'1,'.repeat(5000)}1]}`)).toHaveLength(101);
   });
 
@@ -276,7 +276,7 @@ describe('a tolerant reader', () => {
       true,
     ],
     ['as many faults without one', { webCamComments: Array(200).fill(1), examMetaData: { examCode: 'A' } }, false],
-  ])('refuses a result only for faults in members that identify the exam: %s', (_title, body, isRefused) => {
+  ])('refuses a result only for faults in identifying members or unknown members: %s', (_title, body, isRefused) => {
     expect(read(JSON.stringify(body)).isRefused).toBe(isRefused);
   });
 

@@ -13,8 +13,8 @@ import { putBack, takeApart, type MemberApart } from './members-apart.js';
  * 1. The bytes are split at the outermost members of the JSON object. The photo and the video link are removed, each as
  *    the JSON text of its value, stored encrypted, and reinserted for callers who may see them. The members of {@link
  *    CREDENTIALS}, and nested photos and links, are treated in the same way at any depth (members-apart.ts).
- * 2. The rest is stored as text, which preserves numbers beyond a double, repeated names and the order of members. The
- *    text stays in bytes, which a thread can transfer and PostgreSQL accepts unchanged.
+ * 2. The remaining body is stored as text, which preserves numbers that a double cannot represent, repeated names and
+ *    the order of members. The text is kept as bytes, which a thread can transfer and PostgreSQL accepts unchanged.
  * 3. The values are parsed separately, for checks, matching and hashing.
  *
  * Never rebuild the stored text from parsed values.
@@ -32,8 +32,8 @@ export interface KeptBody {
   /** The JSON text of the body in UTF-8, without photo, video link and credentials. */
   readonly text: Buffer;
   /**
-   * The JSON text of the member's value, with nested members of the same name in the form of {@link Kept}; null if the
-   * body has no such member.
+   * The JSON text of the member's value. If the body also has nested members of this name, the text contains the value
+   * and these members in the form of {@link Kept}. Null if the body has no such member.
    */
   readonly photo: Buffer | null;
   readonly videoLink: Buffer | null;
@@ -43,7 +43,7 @@ export interface KeptBody {
   readonly hash: Buffer;
 }
 
-/** A result as it was delivered, with its sender and its time. */
+/** A result as it was delivered, with the sender and the time of the delivery. */
 export interface Delivery {
   readonly body: KeptBody;
   readonly faults: readonly KeptFault[];
@@ -72,7 +72,7 @@ export function readResultBody<T extends object>(
   return { value: value as T, kept: { text, photo, videoLink, credentials, hash }, ...judged };
 }
 
-/** Returns the stored text of a body, into which the photo and the video link are put back. */
+/** Returns the stored text of a body with the given members (the photo and the video link) put back into it. */
 export function withMembers(text: string, members: Record<string, string | null>): string {
   const added = Object.entries(members).flatMap(([name, value]) =>
     value === null ? [] : [`${JSON.stringify(name)}:${value}`],
@@ -104,7 +104,7 @@ function readKept(kept: Buffer | null): Kept {
   return text.startsWith(DEEPER) ? (JSON.parse(text.slice(1)) as Kept) : { value: text, members: [] };
 }
 
-/** Returns the stored text of a body, into which the removed parts are put back, except those that are null. */
+/** Returns the stored text of a body with the given parts put back into it. A part that is null is left out. */
 export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>): string {
   const [photo, videoLink, credentials] = [apart.photo, apart.videoLink, apart.credentials].map(readKept);
   const members = [photo, videoLink, credentials].flatMap((kept) => kept.members);
@@ -115,7 +115,7 @@ export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLi
   return withMembers(whole, { [PHOTO]: photo.value, [VIDEO_LINK]: videoLink.value });
 }
 
-/** The parts of a result's body. `whole` is the text that still contains the nested members. */
+/** The parts of a result's body. `whole` is the text before the nested members were removed. */
 type Parts = Omit<KeptBody, 'hash'> & { value: unknown; whole: Buffer };
 
 const EMPTY = Buffer.alloc(0);
@@ -148,7 +148,7 @@ function split(json: Buffer): Parts {
   return { value, whole, text, photo: of(PHOTO), videoLink: of(VIDEO_LINK), credentials };
 }
 
-/** Parses a JSON text. A string of megabytes without escape sequences is copied only once. */
+/** Parses a JSON text. A string of several megabytes without escape sequences is copied only once. */
 function valueOf(literal: Buffer): unknown {
   const plain = literal[0] === QUOTE && isAscii(literal) && !literal.includes(BACKSLASH);
   if (!plain) return parseJson(literal.toString('utf8'));

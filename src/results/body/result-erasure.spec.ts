@@ -3,7 +3,7 @@ import { erasedBody } from './result-erasure.js';
 const erased = (source: 'ACCOUNT' | 'REGISTRATION', body: object): unknown =>
   JSON.parse(erasedBody(source, JSON.stringify(body), 'ERASED-X'));
 
-test('the erasure of a result body keeps the scores and replaces the candidate by the pseudonym', () => {
+test('the erasure of an account result keeps the scores, and replaces the candidate_id with the pseudonym', () => {
   expect(
     erased('ACCOUNT', {
       candidate_id: 'C-1',

@@ -25,8 +25,8 @@ export interface KeptFault {
 export interface Judged {
   readonly faults: readonly Fault[];
   /**
-   * Whether the result is refused, because a deciding member or a score is invalid, or an unknown member contains
-   * forbidden characters.
+   * Whether the result is refused. A result is refused if a score is invalid, if a member by which the result is
+   * matched is invalid, or if an unknown member contains forbidden characters.
    */
   readonly isRefused: boolean;
 }
@@ -34,7 +34,8 @@ export interface Judged {
 /**
  * Checks a result's body: lists the faulty members, and decides whether the result is refused. An invalid member that
  * only describes the exam does not cause a refusal.
- * @param deciding the deciding members, each as its path of names; null if every known member decides
+ * @param deciding the members by which the result is matched, each as its path of names; no other known member then
+ * causes a refusal; null if every known member can cause a refusal
  * @param repeated the pointers of members that occur more than once, which makes the intended value unknown
  * @throws DomainError validation_error when the body is not an object
  */
@@ -66,7 +67,7 @@ export function judge(
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };
 }
 
-/** Returns the faults to store with a result. At most as many are stored as an error response lists. */
+/** Returns the faults to store with a result: at most as many faults as an error response lists. */
 export function keptFaults(faults: readonly Fault[]): KeptFault[] {
   return namedFaults(faults).map(({ pointer = '', code }) => ({ pointer, code }));
 }

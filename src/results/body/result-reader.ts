@@ -33,8 +33,8 @@ const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
 /** The working time, in milliseconds, that is charged to the sender of a body that crashes the thread. */
 const MOST_WORK_MS = 10_000;
 /**
- * The working time that is charged for a body that is refused for its form, as a multiple of the actual time. A sender
- * may therefore send about one such body per second.
+ * The factor by which the working time for a body is multiplied if the body is refused because of its form. The charge
+ * limits a sender to about one such body per second.
  */
 const CHARGE_OF_REFUSED = 40;
 
@@ -44,7 +44,9 @@ const CHARGE_OF_REFUSED = 40;
  */
 @Injectable()
 export class ResultReader implements OnApplicationShutdown {
-  /** Additional Node.js options for the thread, because tests run its program from the TypeScript sources. */
+  /**
+   * Additional Node.js options for the thread. Tests set them to run the thread's program from the TypeScript sources.
+   */
   static readonly execArgv: string[] = [];
 
   private readonly thread = new WorkerThread<{ source: ResultSource; bytes: Buffer }, Answer>(

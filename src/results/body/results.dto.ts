@@ -2,8 +2,8 @@ import { Field, ObjectField, ObjectListField, TolerantReader } from '../../platf
 import type { Rule } from '../../platform/validation/rules.js';
 import { photo, spelledId, spelledInteger, spelledText } from './spelled-rules.js';
 
-// The limits of single members, which keep them small enough to index, show and process. The limit of the whole body
-// applies to all members together.
+// The limits of individual members. They keep each member small enough to index, show and process. The limit of the
+// whole body applies to all members together.
 /** The maximum size of a result's body. */
 export const MOST_BODY_BYTES = 8 * 1024 * 1024;
 const MOST_PHOTO_BYTES = 5 * 1024 * 1024;

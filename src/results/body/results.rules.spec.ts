@@ -244,18 +244,18 @@ describe('a result_id that the account has seen', () => {
     ['leads to its exam when no candidate is named', null, 'A'],
     ['is a conflict for another candidate', 'C-2', 'result_id_conflict'],
     ['is a conflict for the candidate in another case', 'c-1', 'result_id_conflict'],
-  ])('a result_id that the account has seen %s', (_title, candidateId, expected) => {
+  ])('an already known result_id in an account result %s', (_title, candidateId, expected) => {
     expect(codesOf(matchResultId(seen, candidateId))).toBe(expected);
   });
 });
 
 describe('the members that identify an exam', () => {
   it.each([
-    ['the code of examMetaData', { examMetaData: { examCode: 'M' }, examApiData: { examCode: 'A' } }, 'M'],
-    ['otherwise the code of examApiData', { examMetaData: {}, examApiData: { examCode: 'A' } }, 'A'],
-    ['missing when the code is empty', { examMetaData: { examCode: '' }, examApiData: { examCode: 'A' } }, 'A'],
-    ['missing when the code is null', { examMetaData: { examCode: null }, examApiData: null }, null],
-    ['nothing', {}, null],
+    ['in examMetaData if both have one', { examMetaData: { examCode: 'M' }, examApiData: { examCode: 'A' } }, 'M'],
+    ['in examApiData if examMetaData has none', { examMetaData: {}, examApiData: { examCode: 'A' } }, 'A'],
+    ['in examApiData if examMetaData has ""', { examMetaData: { examCode: '' }, examApiData: { examCode: 'A' } }, 'A'],
+    ['missing if it is null', { examMetaData: { examCode: null }, examApiData: null }, null],
+    ['missing if the body is empty', {}, null],
   ])('the exam code of a registration result is %s', (_title, body, expected) => {
     expect(registrationFacts(body).examCode).toBe(expected);
   });

@@ -20,8 +20,8 @@ export const RESULT_SOURCES = ['REGISTRATION', 'ACCOUNT'] as const;
 export type ResultSource = (typeof RESULT_SOURCES)[number];
 
 /**
- * The result of matching: the id of the eligibility whose exam the result belongs to, or the problem that refuses the
- * result.
+ * The outcome of matching a delivered result: the id of the eligibility to whose exam the result belongs, or the
+ * problem with which the result is refused.
  */
 export type Match = { svcEligibilityId: string } | { refusal: Problem };
 
@@ -30,7 +30,7 @@ const refuse = (refusal: Problem): Match => ({ refusal });
 /** The kinds of code that an exam code can be, in the order in which the matching of results tries them. */
 const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
 
-/** A registration to which a member of the result points, with its current `status`. */
+/** A registration to which a member of the result refers, with the registration's current `status`. */
 export interface FoundRegistration {
   by: (typeof CODES)[number] | 'locator' | 'test_and_email';
   svc_eligiblity_id: string;
@@ -45,8 +45,8 @@ export function locatorKey(locator: string): string {
 }
 
 /**
- * Returns the registration of a result, or a refusal. Names of people never decide, because a wrong match is worse than
- * a refusal.
+ * Returns the registration of a result, or a refusal. A registration is never chosen by the names of people, because a
+ * wrong match is worse than a refusal.
  */
 export function matchRegistration(found: readonly FoundRegistration[], locator: string | null): Match {
   const open = found.filter(({ status }) => status !== 'CANCELLED');
@@ -66,7 +66,7 @@ export function matchRegistration(found: readonly FoundRegistration[], locator: 
   return { svcEligibilityId: matched.svc_eligiblity_id };
 }
 
-/** An exam of the candidate whom the result names, with its current `status`. */
+/** An exam of the candidate whom the result names, with the exam's current `status`. */
 export interface CandidateExam {
   svc_eligiblity_id: string;
   status: EligibilityStatus;
@@ -79,7 +79,7 @@ const UNBOOKED: readonly EligibilityStatus[] = ['ELIGIBLE', 'PENDING', 'EXPIRED'
 
 /**
  * Returns the candidate's exam that waits for an account result, or a refusal. Exams are considered in this order:
- * exams that were taken, booked exams whose time is over, other booked exams, and exams without a booking.
+ * exams that were taken, booked exams whose time has passed, other booked exams, and exams without a booking.
  */
 export function matchCandidateExam(exams: readonly CandidateExam[], now: Date): Match {
   const waiting = exams.filter((exam) => !exam.has_account_result);
@@ -114,7 +114,10 @@ export function matchResultId(
     : refuse(resultIdConflict);
 }
 
-/** The deciding members of a registration result. An empty text, or a value of the wrong type, counts as omitted. */
+/**
+ * The members of a registration result that decide how it is handled. An empty text, or a value of the wrong type,
+ * counts as omitted.
+ */
 export interface RegistrationFacts {
   examCode: string | null;
   locator: string | null;
@@ -135,7 +138,7 @@ export function registrationFacts({
   };
 }
 
-/** The deciding members of an account result. */
+/** The members of an account result by which it is matched with an exam. */
 export interface AccountFacts {
   candidateId: string | null;
   resultId: string | null;

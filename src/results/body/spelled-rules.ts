@@ -65,7 +65,7 @@ export function photo(maxBytes: number, maxLetters: number): Rule {
 
 const MOST_PREFIX = 200;
 
-/** Returns the Base64 letters without the prefix and the line breaks; null if the prefix is invalid. */
+/** Returns the Base64 characters without the prefix and the line breaks; null if the prefix is invalid. */
 function lettersOf(value: string): string | null {
   let letters = value;
   if (/^\s*data:/i.test(value.slice(0, MOST_PREFIX))) {

@@ -42,16 +42,18 @@ const REFUSALS = new Set([
 class SettledElsewhere extends Error {}
 
 /**
- * Accepts a result for an exam; both routes and the operator's command share it.
+ * Accepts a result for an exam, on both delivery routes and for an operator.
  *
  * 1. The eligibility is locked first, then its booking (by CompleteExam), so that results and bookings never deadlock.
- * 2. The match is repeated under the lock, after which nothing can change it.
+ * 2. The match is repeated under the lock, so that no other transaction can change it afterwards.
  * 3. The revision, the completion, the event and the audit entry commit together.
- * 4. A refusal rolls back; then the body is stored for an operator in a separate transaction (result-reception.ts).
+ * 4. A refusal rolls the transaction back. The body is then stored for an operator in a separate transaction
+ *    (result-reception.ts).
  * 5. The exam is locked first, then its locator and its `result_id`, and then the unmatched results with the same body.
- *    The operator's unit of work uses the same order. One body completes one exam: the second transaction finds it
- *    settled.
- * 6. For an erased record, only the data that an erasure keeps is stored; the locked row shows whether it is erased.
+ *    The operator's unit of work uses the same order. A body completes only one exam: of two transactions with the same
+ *    body, the second finds that the body is already settled.
+ * 6. For an erased record, only the data that an erasure keeps is stored; the locked row shows whether the record is
+ *    erased.
  */
 @Injectable()
 export class ResultAcceptance {
@@ -69,7 +71,8 @@ export class ResultAcceptance {
   /**
    * Adds a revision with the result's body to a locked exam. Returns false, and changes nothing, if the body equals the
    * body of the newest revision.
-   * @param isOperators whether an operator decides, even if the same body was accepted before
+   * @param isOperators whether an operator accepts the result; the result is then accepted even if its body was
+   * accepted for another exam
    * @throws SettledElsewhere
    */
   async accept(
@@ -140,8 +143,8 @@ export class ResultAcceptance {
     } catch (error) {
       if (error instanceof SettledElsewhere) return;
       if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
-      // The match may fail because the record of the exam is no longer open. If the same body was already accepted, its
-      // repetition changes nothing and is not refused.
+      // The match may fail because the record of the exam is no longer open. If the same body was already accepted, the
+      // repeated delivery changes nothing and is not refused.
       if (await this.sameBodies.isNewestSomewhere(accountCode, delivery)) return;
       throw await this.reception.keep(error, source, accountCode, delivery, examCode);
     }

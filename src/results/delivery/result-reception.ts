@@ -27,9 +27,10 @@ interface Received<Facts> {
 /**
  * Receives results from test drivers without losing any.
  *
- * 1. A body that is not a JSON object is stored as raw bytes; any other body is stored in parts, like a revision.
- * 2. A refusal is answered only after the body is committed. When the body cannot be stored, the response is 429 or
- *    500, and the driver retries.
+ * 1. A body that is not a JSON object is stored as raw bytes; any other body is stored in parts, like the body of a
+ *    revision.
+ * 2. A refusal is sent only after the body was committed. When the body cannot be stored, the response is 429 or 500,
+ *    and the driver retries.
  * 3. The refusal contains the id under which operators find the body.
  * 4. A body beyond the limits (413) and an empty body are not stored.
  */

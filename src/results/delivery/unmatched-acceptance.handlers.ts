@@ -44,7 +44,7 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       if (facts.locator !== null && !facts.simulated) await this.store.addLocator(exam, facts.locator);
       if (facts.resultId !== null) await this.store.addResultId(exam, facts.resultId);
       // The unmatched result is locked after the exam, in the same order as in every delivery. Another transaction may
-      // have settled the result before.
+      // have settled the result in the meantime.
       const { body } = assertOpen(await this.unmatched.lock(id));
       if (await this.sameBodies.isAcceptedElsewhere(exam, source, body!.hash, username))
         throw unmatchedResultSettled.error();
@@ -68,8 +68,8 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
   }
 
   /**
-   * Returns the eligibility record of the booking. Refuses a booking that is not the latest booking of its record,
-   * because the record's exam now belongs to a later booking.
+   * Returns the eligibility record of the booking. Refuses a cancelled booking, because the record's exam may now
+   * belong to a later booking.
    */
   private async recordBooked(bookingCode: string, allowedAccounts: AllowedAccounts): Promise<string> {
     const booked = await this.store.findExamOfBooking(bookingCode, allowedAccounts);

@@ -3,8 +3,8 @@ import { Database } from '../../platform/database/database.js';
 import { ForgetMedia } from '../results.commands.js';
 
 /**
- * The number of rows that one statement changes. It is small, because each photo or video link may have several
- * megabytes.
+ * The number of rows that one statement changes. The number is small, because each photo or video link may be several
+ * megabytes long.
  */
 const BATCH = 100;
 

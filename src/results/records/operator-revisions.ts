@@ -47,8 +47,8 @@ export class OperatorRevisions {
   }
 
   /**
-   * Returns whether a caller may see the body of an unmatched result. After it was accepted for an exam, it is as secret
-   * as the results of the exam.
+   * Returns whether a caller may see the body of an unmatched result. After the result was accepted for an exam, its
+   * body is as confidential as the results of the exam.
    * @param exam the exam for which the result was accepted; null if it was not accepted
    * @param isDriver whether the caller has the scope `results`
    */

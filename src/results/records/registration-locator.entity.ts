@@ -15,7 +15,7 @@ export class RegistrationLocator {
   @Column('text')
   locator: string;
 
-  /** The record locator in lower case, by which record locators are compared. */
+  /** The record locator in lower case. Record locators are compared in this form. */
   @Column('text')
   locator_key: string;
 }

@@ -48,7 +48,7 @@ export class ResultQuota {
 
   /**
    * Counts the bytes of a matched result's body for the account at the end of the current unit of work. The row is
-   * locked until COMMIT, so that deliveries for an account commit in turn.
+   * locked until COMMIT, so that the deliveries for an account commit one after another.
    */
   countMatched(accountCode: string, body: KeptBody): void {
     this.count(`account ${accountCode}`, body, this.quota);

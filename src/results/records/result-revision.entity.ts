@@ -26,7 +26,7 @@ export class ResultRevision {
   @Column('text')
   source: ResultSource;
 
-  /** The JSON text of the body as received, without photo and video link. */
+  /** The JSON text of the body as received, without photo, video link and credentials. */
   @Column('text')
   body: string;
 

@@ -5,7 +5,7 @@ import { acrossAccounts, Database, prepared } from '../../platform/database/data
 import type { Delivery } from '../body/result-body.js';
 import type { ResultSource } from '../body/results.rules.js';
 
-/** The SQL condition that the revision `same` of an exam is its newest from the same source. */
+/** The SQL condition that the revision `same` is the newest of its exam and its source. */
 const IS_LAST = `NOT EXISTS (SELECT FROM result_revisions newer
      WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = same.source
        AND newer.revision > same.revision)`;
@@ -14,7 +14,8 @@ const IS_NEWEST_OF_ACCOUNT = prepared(
   `SELECT 1 FROM result_revisions same
    WHERE account_code = $1 AND body_hash = $2 AND source = 'ACCOUNT' AND ${IS_LAST} LIMIT 1`,
 );
-// An operator may have accepted the user's own result for an exam of another account.
+// Also compares results that the same user sent and that belong to other accounts, because an operator may have
+// accepted such a result for an exam of another account.
 const IS_NEWEST_OF_REGISTRATION = prepared(
   'results-is-newest-somewhere-registration',
   `SELECT 1 FROM result_revisions same
@@ -37,7 +38,7 @@ const REGISTRATION_ACCEPTED_ELSEWHERE = prepared(
 const FIND_NEWEST = prepared(
   'results-find-newest',
   // SQL: locks and selects the unmatched results with the same body from the same user. A transaction that settles such
-  // a result locks its row after the row of the exam.
+  // a result locks the row of the exam first, and then the row of the result.
   `WITH same AS (
      SELECT accepted_datetime IS NULL AS is_waiting, settled_by = 'OPERATOR' AND svc_eligiblity_id <> $1 AS is_elsewhere
      FROM unmatched_results
@@ -63,7 +64,7 @@ export interface Newest {
    * none.
    */
   readonly body_hash: Buffer | null;
-  /** Whether the same body from the same user waits among the unmatched results for an operator. */
+  /** Whether an unmatched result with the same body from the same user waits for an operator. */
   readonly is_waiting: boolean;
   /** Whether an operator has accepted the same body from the same user for a different exam. */
   readonly is_elsewhere: boolean;
@@ -75,8 +76,9 @@ export class SameBodies {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns whether the delivered body equals the newest account result of any exam in the account. Without an account,
-   * compares the newest registration results of the exams that the caller may see, and those that the same user sent.
+   * Returns whether the delivered body equals the newest account result of any exam in the account. If `accountCode` is
+   * null, the body is compared with the newest registration results of the exams that the caller may see, and with
+   * those that the same user sent.
    */
   async isNewestSomewhere(accountCode: string | null, { body: { hash }, username }: Delivery): Promise<boolean> {
     const found =
@@ -87,8 +89,9 @@ export class SameBodies {
   }
 
   /**
-   * Returns whether the same user has delivered the body before, and it is the newest revision of another exam: of an
-   * exam in the same account, or for a registration result, of any exam.
+   * Returns whether the same user has already delivered this body, and whether the body is now the newest revision of
+   * another exam. For an account result, only exams of the same account count; for a registration result, all exams
+   * count.
    */
   async isAcceptedElsewhere(
     { svc_eligiblity_id, account_code }: LockedEligibility,

@@ -49,7 +49,7 @@ const EQUAL_IDS: readonly Likeness[] = [
   'CANDIDATE_ID',
 ];
 
-/** Removes the similarities in the spelling of an id if there is a similarity with an equal id. */
+/** Removes inexact similarities of ids that are weaker than another similarity of an id. */
 export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likeness> {
   const isEqual = EQUAL_IDS.some((likeness) => likenesses.has(likeness));
   const isSpelled = isEqual || likenesses.has('ID_SPELLING');
@@ -69,8 +69,8 @@ const MOST_CHARACTERS = 32;
 const CHARACTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789'];
 
 /**
- * Normalizes an id: removes case, blanks and punctuation, because people and programs change these. The SQL function
- * `plain_id` does the same.
+ * Normalizes an id: converts it to lower case and removes spaces and punctuation, because people and programs change
+ * these. The SQL function `plain_id` does the same.
  */
 export function plainId(id: string): string {
   return id.toLowerCase().replaceAll(/[\u0000-/:-@[-`{-\u007f]/g, '');

@@ -54,8 +54,8 @@ const named = (likeness: Likeness, parameter: string) => `(
   WHERE status <> 'CANCELLED' AND plain_name(e.last_name) = plain_name($7) LIMIT ${MOST_OF_ONE})`;
 
 /**
- * The SQL condition that a row belongs to an account of the caller. Each query for likely exams names one spelling of
- * an id `given`.
+ * The SQL condition that a row belongs to an account of the caller. In the following queries, `given` is one spelling
+ * of an id.
  */
 const MINE = `account_code = ${ACCOUNTS}`;
 const OF_ONE_SPELLING = [
@@ -79,7 +79,7 @@ const spelled = (likeness: Likeness, parameter: string) =>
 
 /**
  * Finds similar exams. $1: accounts; $2: codes; $3: locator; $4: e-mail; $5: candidate_id; $6: last and first name; $7:
- * last name; $8: plain ids; $9: ids with one edit. Each part uses an index.
+ * last name; $8: ids in plain form; $9: ids that differ from these by one edit. Each part uses an index.
  */
 const FIND = prepared(
   'results-likely-exams',
@@ -118,8 +118,8 @@ interface Unmatched {
 }
 
 /**
- * Finds the exams to which an unmatched result may belong. They are only suggestions for an operator: names never
- * decide.
+ * Finds the exams to which an unmatched result may belong. The exams are only suggestions for an operator: a name never
+ * decides to which exam a result belongs.
  */
 @Injectable()
 export class LikelyExams {

@@ -176,12 +176,13 @@ function withBody(members: object, body: string): string {
 
 /**
  * Limits the number of responses with bodies of results that are being sent, in total and for each application. Each
- * response holds one entry in memory, which may have several megabytes, until the entry is sent.
+ * response holds one entry in memory, which may be several megabytes in size, until the entry is sent.
  */
 const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 
 /**
- * Sends a JSON array entry by entry, as fast as the client reads. The bodies are large, and are never all in memory.
+ * Sends a JSON array entry by entry, as fast as the client reads. The bodies are large, and are never all in memory at
+ * once.
  * @param find returns the entries; it is called only when a slot for sending is free, and then queries the database
  * @throws DomainError service_unavailable while too many such responses to the application are being sent
  */

@@ -87,8 +87,8 @@ interface UnmatchedRow {
 }
 
 /**
- * The unmatched results that belong to the candidate, those that only mention the candidate's name, and those whose
- * reject reason names the candidate.
+ * The unmatched results that belong to the candidate, those that only mention the candidate's name, and those for which
+ * an operator's reason names the candidate.
  */
 interface Tied {
   readonly own: string[];
@@ -241,7 +241,7 @@ export class ResultPersonalData extends PersonalData {
     return new Set(others.map((other) => other.candidate_id));
   }
 
-  /** Returns those e-mail addresses in the results that are the candidate's. */
+  /** Returns those e-mail addresses in the results that belong to the candidate. */
   private async emailsOf({ emails }: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
     const given = rows.map(({ body }) => body?.['examTakerEmail']).filter((email) => typeof email === 'string');
     const same = await this.database.query<{ given: string }>(SAME_EMAILS, [given, emails]);

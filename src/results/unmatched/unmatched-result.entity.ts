@@ -32,12 +32,12 @@ export class UnmatchedResult {
   /**
    * The accounts whose staff may read and settle the result: the account in the path of the delivery request or, if the
    * path has none, the account of the exam that the result names. The account of the sender is added if the sender has
-   * only one.
+   * only one account.
    */
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];
 
-  /** The code of the error for which the body was refused, such as `registration_not_found`. */
+  /** The code of the error because of which the body was refused, such as `registration_not_found`. */
   @Column('text')
   code: string;
 
@@ -76,7 +76,7 @@ export class UnmatchedResult {
   @Column('timestamptz')
   received_datetime: Date;
 
-  /** The time at which the same body arrived for the last time; null if it arrived once. */
+  /** The time of the latest delivery of the same body; null if the body was delivered only once. */
   @Column('timestamptz', { nullable: true })
   repeated_datetime: Date | null;
 

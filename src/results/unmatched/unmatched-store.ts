@@ -16,8 +16,8 @@ import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, faults, username, account_code';
 
-// Stores the body of a refused result. If the same body was already stored, the row has the reason of its last refusal
-// and the accounts that it concerns now, and is kept for 30 days more.
+// Stores the body of a refused result. If the same body was already stored, its row gets the code of the latest refusal
+// and the accounts to which it may belong now, and is kept for another 30 days.
 const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
@@ -181,8 +181,8 @@ export class UnmatchedStore {
   }
 
   /**
-   * Returns the stored text of a body; its `body` is null for a body that is not a JSON object. Returns null if the row
-   * was deleted in the meantime.
+   * Returns the stored text of a body as `body`, which is null if the body is not a JSON object. Returns null if the
+   * row was deleted in the meantime.
    */
   findBody(id: string): Promise<{ body: string | null } | null> {
     return this.database.queryOne<{ body: string | null }>(GET_BODY, [id]);
@@ -198,8 +198,8 @@ export class UnmatchedStore {
   }
 
   /**
-   * Returns the bytes of a body that is not a JSON object, without checking the caller's accounts. Returns no bytes if
-   * the row was deleted in the meantime.
+   * Returns the bytes of a body that is not a JSON object, without checking the caller's accounts. Returns an empty
+   * buffer if the row was deleted in the meantime.
    */
   async readRaw(id: string): Promise<Buffer> {
     const row = await this.database.queryOne<{ raw: Buffer | null }>(GET_RAW, [id]);
@@ -251,7 +251,7 @@ export class UnmatchedStore {
   }
 
   /**
-   * Deletes unmatched results that arrived for the last time before the given time; returns their number.
+   * Deletes unmatched results that were last delivered before the given time; returns their number.
    * @param most the maximum number of results
    */
   sweep(before: Date, most: number): Promise<number> {

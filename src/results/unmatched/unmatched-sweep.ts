@@ -7,7 +7,9 @@ import { ResultQuota } from '../records/result-quota.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
 const KEPT_MS = 30 * 86_400_000;
-/** The number of rows that one statement deletes. It is small, because each body may have several megabytes. */
+/**
+ * The number of rows that one statement deletes. The number is small, because each body may be several megabytes long.
+ */
 const BATCH = 20;
 
 /**

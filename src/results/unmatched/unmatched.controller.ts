@@ -125,7 +125,8 @@ export class UnmatchedResultsController {
   ): Promise<void> {
     const known = await this.store.find(id);
     if (!known) throw unmatchedResultNotFound.error();
-    // An operator of all accounts may have accepted the result for an exam of an account that this caller does not have.
+    // An operator of all accounts may have accepted the result for an exam in an account to which this caller has no
+    // access.
     const found = (await this.revisions.mayKnow(known.svc_eligiblity_id))
       ? known
       : { ...known, svc_eligiblity_id: null, accept_reason: null };
@@ -161,8 +162,8 @@ export class UnmatchedResultsController {
     @CurrentCaller() { scopes }: Caller,
     @Res() response: Response,
   ): Promise<void> {
-    // The scope `results` is required, because the raw bytes may contain the photo and credentials. It is checked first,
-    // so that the answer does not tell whether the id exists.
+    // The scope `results` is required, because the raw bytes may contain the photo and credentials. The scope is
+    // checked first, so that the response does not reveal whether the id exists.
     if (!scopes.has('results')) throw lacking('results');
     const found = await this.store.findRaw(id);
     if (!found) throw unmatchedResultNotFound.error();
