@@ -1,7 +1,7 @@
 /** Declares the types of the part of autocannon that the load program uses, because the package has none. */
 declare module 'autocannon' {
   /**
-   * The state that a connection of autocannon passes from each request to the next, until the list of requests starts
+   * The state that an autocannon connection keeps from one request to the next, until its list of requests starts
    * again.
    */
   export interface LoadContext {

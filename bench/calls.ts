@@ -58,8 +58,8 @@ export class Caller {
 }
 
 /**
- * Makes `count` calls of each of the two kinds, in alternation, so that a disturbance of the machine slows both. Each
- * of the `atOnce` callers makes one call at a time. Returns the durations of the calls in milliseconds, sorted.
+ * Makes `count` calls of each of the two kinds in alternation, so that a disturbance of the machine slows both kinds.
+ * Each of the `atOnce` callers makes one call at a time. Returns the durations of the calls in milliseconds, sorted.
  */
 export async function inTurn(count: number, atOnce: number, both: readonly [Call, Call]): Promise<Float64Array[]> {
   const milliseconds = both.map(() => new Float64Array(count));

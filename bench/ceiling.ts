@@ -20,8 +20,8 @@ export interface ServerOptions {
 }
 
 /**
- * SQL: finds the token $1 by the service's rule: it must be valid, have the scope `scope`, and have access to account
- * $2.
+ * SQL: finds the token $1 by the service's rule: the token must be valid, have the scope `scope`, and have access to
+ * account $2.
  */
 const CALLER = (scope: string) => `WITH caller AS (
   SELECT family.username FROM access_tokens token
@@ -60,7 +60,7 @@ const BODY = `json_strip_nulls(json_build_object('booking_code', $5::text, 'book
   to_char($12::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'exam_code', exam_code, 'exam_portions', portions,
   'location_address', $10::text, 'location_code', $8::text, 'location_name', $9::text, 'location_timezone', $11::text))`;
 
-/** SQL: inserts a booking event's notification for each partner. */
+/** SQL: inserts one notification of a booking event for each partner. */
 const NOTIFICATIONS = `kept AS (
     INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
     SELECT $13::uuid, 'booking.created', account_code, $5, 1, body, $12, $12, $12 FROM event),

@@ -1,4 +1,7 @@
-/** Runs a program and ends the process with exit code 1 when the program fails or returns false, otherwise with 0. */
+/**
+ * Runs a program and ends the process with exit code 1 when the program fails or returns false, otherwise with exit
+ * code 0.
+ */
 export function runCommand(main: () => Promise<boolean | void>): void {
   main().then(
     (isWell) => process.exit(isWell === false ? 1 : 0),

@@ -1,14 +1,14 @@
 /**
- * Measures many partners.
+ * Measures the delivery to many partners.
  *
  * 1. An account with 1, 10, 100 and 1,000 subscriptions: the cost of a notification, as the processor time of the
  *    service and of PostgreSQL together, and the notifications per second. The cost of an event without a subscription
  *    is subtracted, because its share in the cost of a notification depends on the number of subscriptions. The figures
  *    are medians of alternating rounds.
  *
- * 2. A thousand partners in fifty accounts, of which 200 hang and 50 have a silent name server: the effect on the
- *    others. Rounds with and without trouble alternate; the figure is the time from the booking request to each
- *    arrival.
+ * 2. A thousand partners in fifty accounts: 200 of the partners hang, and 50 have a silent name server. The figure is
+ *    the time from the booking request to each arrival at the other partners, in alternating rounds with and without
+ *    this trouble.
  *
  * usage: node dist/bench/fan-out.js [--notifications 10000] [--partners 1000] [--rounds 4] (goals: a cost of at most
  * 1.3 times the cost with 10 subscriptions; a p95 of at most 1.2 times the p95 without trouble; 300 MiB with a thousand
@@ -32,17 +32,17 @@ import { peakResidentMiB, processorSeconds } from './processor-time.js';
 import { ServiceProcess } from './service-process.js';
 import { postmasterOf } from '../test/support/postmaster.js';
 
-/** The numbers of subscriptions to measure. Without subscriptions, the cost of an event alone is measured. */
+/** The numbers of subscriptions to measure. With 0 subscriptions, the cost of an event alone is measured. */
 const FAN_OUTS = [0, 1, 10, 100, 1000];
 const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
 const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
-/** The time, in milliseconds, after which the simulated failures no longer have any effect. */
+/** The time, in milliseconds, during which the simulated failures may still have effects after their end. */
 const CALM_MS = 3_000;
 /**
- * The time limit, in milliseconds, for notifications to arrive and be recorded. After it, an error lists the missing
- * notifications.
+ * The time limit, in milliseconds, for notifications to arrive and be recorded. After this time, an error lists the
+ * missing notifications.
  */
 const ARRIVE_MS = 60_000;
 
@@ -89,8 +89,7 @@ class Bench {
       let ofEvent = 0;
       for (const [at, { subscriptions, account, known }] of accounts.entries()) {
         const events = Math.round(notifications / Math.max(1, subscriptions));
-        // The service closes idle connections after a minute; opening them again is not part of the cost of a
-        // notification.
+        // This delivery is not measured: it reopens connections that the service has closed after a minute without use.
         await this.deliver(account, known, Math.max(1, Math.round(events / 10)), subscriptions);
         const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
         await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
@@ -135,7 +134,7 @@ class Bench {
     const accounts: string[] = [];
     for (let n = 0; n < partners; n++) {
       if (n % PARTNERS_OF_AN_ACCOUNT === 0) accounts.push(await this.account());
-      // In each account of twenty partners, four hang and one has the silent name server.
+      // Each account has twenty partners, of which four hang and one has the silent name server.
       const kind = n % 20 < 4 ? 'hanging' : n % 20 === 4 ? 'named' : 'well';
       await this.subscribe(accounts.at(-1)!, this.farm.url(kind, n));
     }
@@ -195,7 +194,7 @@ class Bench {
    * transaction has a single statement.
    */
   private async used(): Promise<number[]> {
-    // The pause is needed, because PostgreSQL's other sessions report their counts within a second of their last
+    // The pause is needed, because PostgreSQL's other sessions may report their counts up to a second after their last
     // statement.
     await pause(1_500);
     const { rows } = await this.client.query<{ n: string }>(
@@ -264,7 +263,7 @@ class Bench {
 
 /**
  * Waits until everything has arrived; throws after the time limit.
- * @param look returns true when everything has arrived; otherwise a description of the missing notifications
+ * @param look returns true when everything has arrived; otherwise returns a description of the missing notifications
  */
 async function within(ms: number, look: () => true | string | Promise<true | string>, everyMs = 20): Promise<void> {
   const giveUpAt = performance.now() + ms;

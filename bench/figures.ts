@@ -8,7 +8,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Returns the median of the rounds' ratios, because a disturbance of a whole round slows both sides. */
+/**
+ * Returns the median of the rounds' ratios. A disturbance during a whole round slows both compared programs, and
+ * therefore hardly changes the ratio.
+ */
 export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
   return median(ours.map((value, index) => value / theirs[index]));
 }

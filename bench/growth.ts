@@ -34,7 +34,7 @@ const SECRET = randomBytes(32);
 useCursorKeys([SECRET]);
 const CLAIMED_AT_ONCE = 32;
 const TRANSLATED_AT_ONCE = 4;
-/** The time, in milliseconds, in which a service notices that its connections were closed. */
+/** The time, in milliseconds, that a service needs at most to notice that its connections were closed. */
 const NOTICED_MS = 20;
 const NEW_CONNECTIONS = 'first list page over new connections';
 /** The maximum number of calls over new connections; it is small, because opening connections is slow. */
@@ -78,7 +78,7 @@ interface Cost {
   postgres: number;
 }
 
-/** Measures the same calls with little and with much data, by two services that run in parallel. */
+/** Measures the same calls with little and with much data, on two services that run in parallel. */
 export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section> {
   const [small, large] = await Promise.all([
     open(stage, 'growth_small', SMALL),
@@ -112,7 +112,7 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
   return sectionOf(costs, sizes);
 }
 
-/** Returns the processor time that the current processes have used since an earlier reading. */
+/** Returns the total processor time that the current processes have used since the earlier reading `before`. */
 function since(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   return [...after].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0);
 }
@@ -123,7 +123,7 @@ function shifted(call: Call, from: number): Call {
 
 async function open(stage: Stage, database: string, size: DataSize): Promise<Side> {
   const databaseUrl = await stage.createDatabase(database);
-  // Delivery is off in this service, because the claim is measured separately.
+  // This service does not deliver notifications, because the claim of notifications is measured separately.
   const service = await BenchedService.start(join(stage.folder, database), databaseUrl, {
     ROLES: 'api',
     SECRETS_KEY: SECRET.toString('base64'),
@@ -173,7 +173,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
       },
     }),
     claim: () => claim(direct),
-    // Each call translates events under new ids, because the same ids would use the same pages again.
+    // Before each call, the events get new ids. With the same ids, all calls would use the same database pages.
     translation: Object.assign(() => translate(direct), {
       before: async () =>
         void (await direct.query('UPDATE domain_events SET event_id = uuidv7() WHERE settled_at IS NULL')),
@@ -193,7 +193,10 @@ function cursor(position: number): string {
   return sealCursor(String(position));
 }
 
-/** Runs the delivery loop's own statement and rolls it back, so that the backlog stays the same. */
+/**
+ * Claims notifications by the statement of the delivery loop, and rolls the claim back, so that the backlog stays the
+ * same.
+ */
 async function claim(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
   const values = [[CLAIMED_PARTNER], [CLAIMED_AT_ONCE], 10_000, leaseToken(), Infinity, 0];
@@ -227,7 +230,7 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
   const of = (...which: Parameters<typeof each>) => median(each(...which));
   const ratio = (name: string, what: keyof Cost) =>
     median(costs.get(name)!.map((measured) => measured.large[what] / measured.small[what]));
-  // PostgreSQL's processor time is counted per connection process, so closed connections would be missing from it.
+  // PostgreSQL's processor time is counted per connection process, so the time of closed connections would be missing.
   const isAccounted = (name: string) => name !== NEW_CONNECTIONS;
   const thousands = (count: number) =>
     count < 1_000_000 ? `${count / 1000} thousand` : `${count / 1_000_000} million`;
@@ -266,7 +269,7 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
     asked: NAMES.filter((name) => !ONE_AT_ONCE.includes(name)).map((name) => ({
       question: `With ${thousands(large.eligibilities)} records: ${name}`,
       measured: `p50 ${round(of(name, 'large', 'p50'))} ms; with ${thousands(SMALL.eligibilities)} records ${round(of(name, 'small', 'p50'))} ms`,
-      judged: { [growthOf(name)]: 'times as long' },
+      judged: { [growthOf(name)]: `times as long as with ${thousands(SMALL.eligibilities)} records` },
     })),
   };
 }

@@ -2,8 +2,8 @@
  * Runs the hostile tenant of hostile-neighbour.ts in a separate process, so that it does not share an event loop with
  * the measured calls of the other tenant.
  *
- * It receives `{ attack: <name> }` and `{ end: true }`, and replies to each message when it has done the work; the
- * reply to the second one contains the number of repetitions.
+ * It replies to `{ attack: <name> }` when the attack has begun, and to `{ end: true }` when the attack has ended. The
+ * second reply contains the number of repetitions.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -21,7 +21,7 @@ const { origin, account, token, tokenRequest } = programOptions<{
   origin: string;
   account: string;
   token: string;
-  /** The request of the attack by token requests. */
+  /** The token request that the attack `token requests` sends repeatedly. */
   tokenRequest?: { headers: Record<string, string>; body: string };
 }>();
 const pool = new Pool(origin, { connections: 64, localAddress: HOSTILE_ADDRESS });
@@ -65,7 +65,7 @@ function dial(head: string[]): Socket {
 
 const JSON_OF = (bytes: number) => ['Content-Type: application/json', `Content-Length: ${bytes}`];
 
-/** Reopens a connection whenever the service has closed it. */
+/** Keeps the given number of connections open: a connection is opened again whenever the service has closed it. */
 function kept(count: number, make: () => Socket): Promise<unknown> {
   return again(count, async () => {
     const socket = make();
@@ -107,7 +107,8 @@ const ATTACKS: Record<string, () => () => Promise<unknown>> = {
     }),
   lists: () => () => again(20, () => call('GET', `/accounts/${account}/eligibilities?limit=200`)),
   exports: () => () => again(4, () => call('GET', `/accounts/${account}/eligibilities.csv`)),
-  // More clients than the service can hash passwords at a time, so that there is always a queue.
+  // The number of clients exceeds the number of passwords that the service can hash at the same time, so that there is
+  // always a queue.
   'token requests': () => () =>
     again(16, async () => {
       const { body } = await pool.request({ method: 'POST', path: '/token', ...tokenRequest! });

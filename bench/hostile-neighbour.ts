@@ -1,9 +1,10 @@
 /**
- * Measures a well-behaved tenant next to a hostile one. Rounds without and with the attack alternate. The figure is the
- * ratio of the well-behaved tenant's p99 (p95 during the attacks by readers), computed from the medians of the rounds.
+ * Measures a well-behaved tenant next to a hostile one, in alternating rounds with and without the attack. The figure
+ * is the well-behaved tenant's p99 during the attack divided by its p99 without the attack; each p99 is the median of
+ * the rounds. For attacks that list, export or read the feed, the p95 is used instead.
  *
- * In a third kind of round the hostile tenant attacks another program that discards everything. The slowdown in that
- * round is caused by the cores that all programs share.
+ * In a third kind of round, the hostile tenant attacks another program, which discards everything. The slowdown in this
+ * round is caused only by the processor cores that all programs share.
  *
  * usage: node dist/bench/hostile-neighbour.js [--rounds 5] [--calls 1000] [--contest 3]   (goal: each ratio at most 2)
  */
@@ -128,8 +129,8 @@ async function fill(tenant: Tenant, origin: string): Promise<void> {
 }
 
 /**
- * Makes and measures calls; returns the durations of the given number of calls of the well-behaved tenant, some in
- * parallel, in milliseconds and sorted.
+ * Makes the given number of calls of the well-behaved tenant, several at a time. Returns their durations in
+ * milliseconds, sorted.
  */
 async function timesOf({ work }: Contest, tenant: Tenant, calls: number, first: number): Promise<Float64Array> {
   const times: number[] = [];
@@ -166,7 +167,7 @@ async function main(): Promise<boolean> {
   await service.start();
   const good = await tenantOf(server.url, service.baseUrl, 'good');
   const hostile = await tenantOf(server.url, service.baseUrl, 'hostile');
-  // The hostile tenant reads results with many megabytes, and the well-behaved tenant a small one.
+  // The hostile tenant reads results of many megabytes, and the well-behaved tenant reads a small result.
   for (let revision = 0; revision < 4; revision++) await deliver(hostile, String(revision), 7 * MIB);
   await deliver(good, 'first', 100 * KIB);
   await fill(hostile, service.baseUrl);

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createBody, type Scene } from './scene.js';
 
 /**
- * Yields eligibilities as lines of CSV, with the same members as a single create. A million lines of NDJSON would
- * exceed the size limit of an import.
+ * Yields eligibilities as lines of CSV, with the same members as the body of a request that creates one eligibility. A
+ * million lines of NDJSON would exceed the size limit of an import.
  */
 async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
   const { candidate, ...record } = JSON.parse(createBody(scene, '')) as Record<string, string> & {
@@ -24,12 +24,12 @@ async function* lines(scene: Scene, label: string, count: number): AsyncIterable
   const rest = `,${Object.values(cells).join(',')}\n`;
   for (let number = 1; number <= count; number++) {
     yield `${label}-${number}${rest}`;
-    // There is a pause between chunks, because a real file also arrives in chunks.
+    // The upload pauses after each chunk of rows, because a real file also arrives in chunks.
     if (number % 500 === 0) await pause(0);
   }
 }
 
-/** Uploads imports for an account, and waits for their end. */
+/** Uploads import files for an account, reads the states of the imports, and aborts the imports. */
 export class Imports {
   private readonly url: string;
   private readonly authorization: string;

@@ -27,7 +27,7 @@ const QUEUE = `INSERT INTO notifications (event_id, subscription_id, account_cod
     (ARRAY['client_error', 'auth', 'tls', 'server_error'])[1 + i % 4], (ARRAY[400, 401, NULL, 503])[1 + i % 4], now()
   FROM generate_series($3::int, $4::int - 1) i`;
 
-/** The service in this process over a separate PostgreSQL, with an account and a token with all rights. */
+/** The service, which runs in this process with its own PostgreSQL, an account, and a token with all rights. */
 export interface Inside {
   readonly baseUrl: string;
   readonly databaseUrl: string;
@@ -90,8 +90,8 @@ export async function fillQueue(database: Database, url: string, account: string
   for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
   for (let from = 0; from < rows; from += BATCH)
     await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
-  // Waits for the sweep that merges the counts of the error queue, and vacuums the tables, as autovacuum would within a
-  // minute.
+  // Waits until the sweep has merged the counts of the error queue. Then vacuums the tables, as autovacuum would within
+  // a minute.
   await pause(3_000);
   await query(url, 'VACUUM ANALYZE notifications');
   await query(url, 'VACUUM error_queue_causes');

@@ -1,6 +1,6 @@
 /**
  * Runs Lighthouse on pages of the console with a signed-in operator and an error queue, as a slow telephone and as a
- * desktop. Lighthouse is fetched from npm at run time, because nothing else needs it.
+ * desktop computer. Lighthouse is fetched from npm at run time, because nothing else needs it.
  *
  * usage: node dist/bench/lighthouse.js [--rows 2000]   (goal: each figure 95 or more)
  */
@@ -27,7 +27,7 @@ const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 interface Report {
   /**
    * The speed of this machine, as Lighthouse measures it. The simulated telephone should be four times slower than a
-   * desktop with the value 1,500.
+   * desktop computer whose measured speed is 1,500.
    */
   environment: { benchmarkIndex: number };
   categories: Record<string, { title: string; score: number | null }>;

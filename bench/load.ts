@@ -10,14 +10,14 @@ import { quantile } from './figures.js';
 export const CONNECTIONS = 32;
 
 export interface LoadJob {
-  /** The servers to load; each gets {@link CONNECTIONS} connections of its own. */
+  /** The servers that get the load. Each server gets it over {@link CONNECTIONS} connections of its own. */
   url: string | string[];
   kind: keyof typeof REQUESTS;
   scene: Scene;
   token: string;
   /** The number of existing candidates, `seeded-1` …: each is read repeatedly, and gets one booking. */
   candidates: number;
-  /** A part of the names of created candidates; it must differ for every load on the same database. */
+  /** A part of the names of created candidates. Every load on the same database needs a different label. */
   label: string;
   /** Whether each request that creates or books has its own Idempotency-Key. */
   keyed?: boolean;
@@ -31,7 +31,7 @@ export interface LoadResult {
   requests: number;
 }
 
-/** Loads a server and returns the results; a response other than 2xx is an error. */
+/** Puts load on a server, and returns the measurements. A response other than 2xx is an error. */
 export class Load {
   private constructor(private readonly program: Program) {}
 
@@ -83,7 +83,7 @@ async function perform(job: LoadJob): Promise<void> {
   tell({ result, failed });
 }
 
-/** Returns a new Idempotency-Key for each request of a job with keys. */
+/** Returns the header with a new Idempotency-Key for the request; an empty object for a job without keys. */
 const keyOf = ({ kind, label, keyed }: LoadJob, number: number): Record<string, string> =>
   keyed ? { 'idempotency-key': `${kind}-${label}-${number}` } : {};
 
@@ -133,10 +133,10 @@ function bookRequest(job: LoadJob): LoadRequest {
   };
 }
 
-/** The number of times that a client reads a record between two changes of it. */
+/** The number of times that a client reads a record between two changes of the record. */
 const LOOKS = 20;
 
-/** Builds the mix of calls of a client's day; each booking is cancelled. */
+/** Builds the mix of calls that a client makes during a day; each booking is cancelled. */
 function dayRequests(job: LoadJob): LoadRequest[] {
   const { scene, token, label } = job;
   const [before, after] = createBody(scene, '<candidate>').split('<candidate>');

@@ -1,6 +1,7 @@
 /**
- * Measures an account with many subscriptions: the time to create and to read them, and the time and processor time of
- * the first event, which needs a connection to each partner, and of later events.
+ * Measures an account with many subscriptions: the time to create a subscription and to read one, and the duration and
+ * the processor time of an event's delivery. The first event, which needs a new connection to each partner, is measured
+ * separately from later events.
  *
  * usage: node dist/bench/many-subscriptions.js [--subscriptions 2000] [--events 3]
  */

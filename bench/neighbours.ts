@@ -17,7 +17,10 @@ const DATABASE = 'neighbours';
 const CALLS_PER_SECOND = 100;
 const KINDS = ['create', 'read'] as const;
 const QUIET = 'quiet';
-/** The rate at which another application, from another address, requests tokens during the flood. */
+/**
+ * The number of tokens that another application, from another address, requests per second during the flood of token
+ * requests.
+ */
 const TOKENS_PER_SECOND = 2;
 const FLOOD = 'a flood of token requests';
 /** The attacks of hostile-attacker.ts that a hostile tenant performs. */
@@ -34,7 +37,9 @@ interface Sizes {
   seconds: number;
   /** The number of notifications in the neighbour's bulk job. */
   queued: number;
-  /** The number of rows of each import of the neighbour: more than can be processed during the measured calls. */
+  /**
+   * The number of rows in each of the neighbour's imports: more rows than can be processed during the measured calls.
+   */
   rows: number;
 }
 
@@ -42,8 +47,8 @@ interface Sizes {
 type Neighbour = (round: number) => Promise<() => Promise<unknown>>;
 
 /**
- * Measures how much other clients' heavy use slows down calls: p99 of creates and reads at a steady rate, with each
- * neighbour and alone.
+ * Measures how much heavy use by another client, the neighbour, slows calls down. The figures are the p99 of creates
+ * and reads at a steady rate, with each kind of neighbour and without any.
  */
 export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Section> {
   const databaseUrl = await stage.createDatabase(DATABASE);
@@ -151,7 +156,9 @@ function sectionOf(
         judged:
           name === QUIET
             ? {}
-            : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times as long for a ${kind}`])),
+            : Object.fromEntries(
+                KINDS.map((kind) => [besideOf(kind, name), `times as long for a ${kind} as without this load`]),
+              ),
       })),
     ],
   };
@@ -186,7 +193,10 @@ function imports(service: BenchedService, token: string, rows: number): Neighbou
   };
 }
 
-/** Resends a partner's whole error queue; after the round, the job is aborted, and the next round resends the rest. */
+/**
+ * Resends a partner's whole error queue; after the round, the job is aborted, and the next round resends the remaining
+ * notifications.
+ */
 async function bulkJob(stage: Stage, service: BenchedService, queued: number): Promise<Neighbour> {
   const receiver = await Program.start<ReceiverReady>('receiver', {}, stage.log);
   stage.onClear(() => receiver.stop());

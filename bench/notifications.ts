@@ -30,7 +30,7 @@ const OTHERS = 1_000;
 const AMONG_MANY = 'service with 1,000 more subscriptions';
 const DELAYED = ['service', AMONG_MANY] as const;
 type Delays = Record<(typeof DELAYED)[number], Float64Array[]>;
-/** The seconds of warm-up, in which PostgreSQL plans all statements for the new tables. */
+/** The warm-up time in seconds, during which PostgreSQL plans all statements for the new tables. */
 const WARM_UP_S = 3;
 
 interface Sizes {
@@ -88,8 +88,8 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
 }
 
 /**
- * Measures the service, whose partners are switched between active and inactive. The delivery loop finds due
- * notifications within a second, and the measured time starts with the first PUT.
+ * Returns the service as a compared program, which is started by activating its partners and stopped by suspending
+ * them. The delivery loop finds due notifications within a second, and the measured time starts with the first PUT.
  */
 function ofService(stage: Stage, service: BenchedService, subscriptions: readonly string[]): Contender {
   return {
@@ -126,8 +126,8 @@ async function ofPeer(stage: Stage, { url, caPem }: ReceiverReady): Promise<Cont
 type Pids = Readonly<Record<'service' | 'postgres', readonly number[]>>;
 
 /**
- * Measures notifications per second, from the partner's first PUT until the database has nothing left to do, and
- * processor seconds.
+ * Measures the notifications per second, from the first PUT to the partner until the program has no work left. Also
+ * measures the processor time in seconds.
  */
 async function drain(
   stage: Stage,
@@ -157,8 +157,8 @@ async function expectRequests(receiver: Program, expectation: Expectation): Prom
 }
 
 /**
- * Checks that the measured program kept the service's other promises: each notification is sent once, is logged, and is
- * sent in the order of its booking.
+ * Checks that the service kept its guarantees at the measured speed: each notification is sent once, is logged, and is
+ * sent in the order of the booking's events.
  */
 async function assertOrder(client: Client, count: number): Promise<void> {
   const { rows } = await client.query<{ delivered: number; attempts: number; overtaken: number }>(

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module';
 import type { Resolver as NodeResolver } from 'node:dns/promises';
 
-// The compiled sources read `Resolver` from the module object at each use, so that this replacement has an effect.
+// The compiled sources read `Resolver` from the module object at each use, so this replacement takes effect.
 const dns = createRequire(__filename)('node:dns/promises') as { Resolver: typeof NodeResolver };
 const server = process.env['BENCH_NAME_SERVER']!;
 

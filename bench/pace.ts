@@ -1,10 +1,10 @@
 /**
  * Tests the delivery to a partner whose rate limit changes over time; the partner reports the limit only by 429.
  *
- * With one process and with three, the partner has a long backlog and allows each of the rates in turn. The figures are
- * the used share of each rate, the share of 429 among the responses, and the notifications left to an operator. Another
- * partner gets a notification of each booking meanwhile; the delay of these notifications is compared with the delay in
- * a quiet time before.
+ * The test runs with one process and with three processes. The partner has a long backlog and allows each of the rates
+ * in turn. The figures are the used share of each rate, the share of 429 among the responses, and the notifications
+ * left to an operator. Meanwhile, another partner gets a notification of each booking. The delay of these notifications
+ * is compared with their delay in an earlier quiet time.
  *
  * usage: node dist/bench/pace.js [--rates 5,50,1,500] [--seconds 60] [--processes 1,3] [--quiet 60] (goals: at least
  * 0.8 of each rate used; at most 0.05 of the responses with 429; no notification left to an operator; p95 of the other
@@ -53,7 +53,7 @@ class Partners {
   allowed = 0;
   /** The numbers of accepted and of refused requests to the partner with the rate limit. */
   counts = { taken: 0, refused: 0 };
-  /** The time of the first arrival of each booking at the partner without a rate limit. */
+  /** The time at which the first notification of each booking arrived at the partner without a rate limit. */
   readonly arrivals = new Map<string, number>();
   private readonly taken: number[] = [];
 
@@ -159,8 +159,8 @@ class Bench {
   }
 
   /**
-   * Measures the p95 delay from a booking to the arrival of its notification at the other partner, until `meanwhile`
-   * settles.
+   * Measures the p95 delay from a booking to the arrival of its notification at the partner without a rate limit, until
+   * `meanwhile` settles.
    */
   private async otherP95(meanwhile: Promise<void>): Promise<number> {
     let isOver = false;

@@ -22,7 +22,7 @@ export class PartnerFarm {
   arrivals: Arrival[] = [];
   /** The number of connections that were accepted since the start. */
   connections = 0;
-  /** Whether partners below `/hanging/` and the name server do not answer. */
+  /** Whether the partners below `/hanging/` and the name server leave all requests unanswered. */
   hasTrouble = false;
 
   private constructor(
@@ -65,15 +65,15 @@ export class PartnerFarm {
   }
 
   /**
-   * Returns the address of a partner: `well` always answers, `hanging` hangs during trouble, and the farm's name server
-   * resolves `named`.
+   * Returns the address of a partner. A partner of the kind `well` always answers. A partner of the kind `hanging`
+   * hangs during trouble. The host name of a partner of the kind `named` is known only to the farm's name server.
    */
   url(kind: 'well' | 'hanging' | 'named', n: number): string {
     const { port } = this.server.address() as AddressInfo;
     return `https://${kind === 'named' ? `n${n}.${DOMAIN}` : '127.0.0.1'}:${port}/${kind}/${n}`;
   }
 
-  /** Closes the connections to a partner, so that the service must connect again. */
+  /** Closes all connections to the partners, so that the service must connect again. */
   dropConnections(): void {
     this.server.closeAllConnections();
   }

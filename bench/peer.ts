@@ -10,7 +10,7 @@ export interface PeerOptions {
   databaseUrl: string;
   receiverUrl: string;
   caPem: string;
-  /** The number of requests to partners that run in parallel. */
+  /** The number of parallel requests to partners. */
   concurrency: number;
 }
 

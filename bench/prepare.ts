@@ -32,7 +32,7 @@ export function query(url: string, text: string, values: unknown[] = []): Promis
   });
 }
 
-/** Creates an account with a test, and a token with all rights of a new user and application. */
+/** Creates an account with a test, and a token of a new user and a new application, by default with all rights. */
 export async function prepare(
   url: string,
   username = 'bench',
@@ -45,7 +45,7 @@ export async function prepare(
   return { account, token: await newToken(url, username, scopes) };
 }
 
-/** Creates a user and an application of the partner of a subscription; returns a token. */
+/** Creates a user and an application for the partner of a subscription; returns a token for them. */
 export async function preparePartner(url: string, subscriptionId: string): Promise<string> {
   const username = `partner ${subscriptionId}`;
   const token = await newToken(url, username, ['partner']);

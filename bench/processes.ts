@@ -35,8 +35,9 @@ interface Measured {
 }
 
 /**
- * Measures one and two API processes behind one port over one PostgreSQL, in alternating rounds. The port is HAProxy's
- * with deploy/haproxy/haproxy.cfg, which is installed automatically for root on Debian 12.
+ * Measures one and two API processes over one PostgreSQL, in alternating rounds. The processes share one port of
+ * HAProxy with deploy/haproxy/haproxy.cfg. On Debian 12, the benchmark installs HAProxy automatically if it runs as
+ * root.
  */
 export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes): Promise<Section> {
   installPrograms('haproxy');

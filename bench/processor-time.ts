@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The kernel's clock for processor times (`getconf CLK_TCK`), the same on every Linux. */
+/**
+ * The number of ticks per second in which the kernel counts processor time (`getconf CLK_TCK`), the same on every
+ * Linux.
+ */
 const TICKS_A_SECOND = 100;
 
 interface Stat {
@@ -31,7 +34,10 @@ export function processorSeconds(pid: number): number {
   return ticks / TICKS_A_SECOND;
 }
 
-/** Measures the processor time of some work: the seconds of each named group of processes, including their children. */
+/**
+ * Measures the processor time that each named group of processes, with their children, uses during some work, in
+ * seconds.
+ */
 export async function withProcessorTime<Name extends string, T>(
   pids: Readonly<Record<Name, readonly number[]>>,
   work: () => Promise<T>,

@@ -16,9 +16,12 @@ export interface Report {
 const ROOT = join(__dirname, '../..');
 const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
-/** The file has one line with the processor times of each run; the next run is compared with the last line. */
+/**
+ * The file with the processor times of each run, one run per line. A run is compared with the last run of the same
+ * kind.
+ */
 const HISTORY = join(RESULTS, 'history.jsonl');
-/** The smallest rise of processor times that is reported, as a factor. */
+/** The minimum rise of a processor time that is reported, as a factor. */
 const NOTED_RISE = 1.1;
 /**
  * The comments in docs/performance.md that mark the beginning and the end of the table; the rest of the page is written
@@ -89,7 +92,7 @@ function runOf({ form, started, cores, node, settings }: Report): string {
   );
 }
 
-/** Builds the table of users' questions between the marks of the page. */
+/** Builds the table of users' questions, which is written between the two marks of docs/performance.md. */
 function askedLines(report: Report): string[] {
   const rows = report.sections.flatMap(({ asked, figures }) =>
     asked.map(({ question, measured, judged }) => {
@@ -112,7 +115,7 @@ function askedLines(report: Report): string[] {
       ];
     }),
   );
-  return [BEGIN, '', runOf(report), '', ...table([['Case', 'Measured', 'Compared', 'Goal'], ...rows]), ''];
+  return [BEGIN, '', runOf(report), '', ...table([['Case', 'Measured', 'Comparison', 'Goal'], ...rows]), ''];
 }
 
 function allSections(report: Report): string {

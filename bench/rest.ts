@@ -12,16 +12,16 @@ import type { ServerOptions } from './ceiling.js';
 
 const CANDIDATES = 2_000;
 const DATABASE = 'rest';
-/** The maximum number of bookings that a server may make per second of a round. */
+/** An upper bound of the bookings that a server makes per second; each round begins with enough candidates for it. */
 const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling'] as const;
-/** The name of the service when each request has an Idempotency-Key, as the documents advise. */
+/** The name, in the results, of the service with an Idempotency-Key on each request, as the documents advise. */
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 
 /**
- * The programs that support each kind of request. A booking is complete when it has created a notification, which is
- * not yet sent.
+ * The programs that support each kind of request. A booking counts as complete when its notification was created; the
+ * notification is not sent.
  */
 const KINDS = {
   create: [...PROGRAMS, KEYED],
@@ -37,7 +37,10 @@ interface Measured extends LoadResult {
   postgres: number;
 }
 
-/** Measures creating, reading by key and booking, in the service and the bare server (ceiling.ts), in alternating rounds. */
+/**
+ * Measures the creation of records, reads by key, and bookings, on the service and on the bare server (ceiling.ts), in
+ * alternating rounds.
+ */
 export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: number; seconds: number }) {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
@@ -155,7 +158,7 @@ const QUESTIONS: Readonly<Record<Kind, string>> = {
 };
 const NOTIFIED_WITHIN_MS = 10_000;
 
-/** Measures bookings per second. The time ends when all bookings have become notifications. */
+/** Measures bookings per second. The measured time ends when every booking has a due notification. */
 async function loadUntilNotified(stage: Stage, database: string, load: Load, job: LoadJob): Promise<LoadResult> {
   const begun = performance.now();
   const loaded = await load.run(job);
@@ -164,7 +167,7 @@ async function loadUntilNotified(stage: Stage, database: string, load: Load, job
   return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
 }
 
-/** Waits until every booking has become a due notification. */
+/** Waits until every booking has a due notification. */
 async function untilNotified(stage: Stage, database: string): Promise<void> {
   await stage.withDatabase(database, async (client) => {
     const giveUpAt = performance.now() + NOTIFIED_WITHIN_MS;
@@ -245,8 +248,8 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
       question: QUESTIONS[kind],
       measured: `${round(of(kind, 'service', 'perSecond'))} requests a second; p50 ${round(of(kind, 'service', 'p50'))} ms, p99 ${round(of(kind, 'service', 'p99'))} ms`,
       judged: {
-        [`${kind}: requests/s of the ceiling’s`]: 'times the rate of the ceiling',
-        [`${kind}: p99 to the ceiling’s`]: 'times the p99 of the ceiling',
+        [`${kind}: requests/s of the ceiling’s`]: 'times the rate of a bare server',
+        [`${kind}: p99 to the ceiling’s`]: 'times the p99 of a bare server',
       },
     })),
   };

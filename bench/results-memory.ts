@@ -1,7 +1,7 @@
 /**
- * Measures the memory for results with large photos: 200 results of 5 MiB photos, 16 at a time, into a separate
- * service. It fails when the resident memory rises by more than 150 MiB above idle. It needs Linux: /proc shows the
- * peak.
+ * Measures the memory that a separate service needs for results with large photos. The service gets 200 results with
+ * photos of 5 MiB, 16 at a time. The program fails when the resident memory rises by more than 150 MiB above idle. It
+ * needs Linux, because it reads the peak from /proc.
  *
  * usage: npm run build && node dist/bench/results-memory.js
  */

@@ -21,7 +21,10 @@ export function clearNotifications(client: Client): Promise<void> {
   );
 }
 
-/** Retries after a deadlock, because a running service locks the emptied tables in a different order. */
+/**
+ * Runs a statement that empties tables. It is retried after a deadlock, because a running service locks these tables in
+ * a different order.
+ */
 async function clear(client: Client, text: string): Promise<void> {
   for (;;) {
     try {
@@ -67,7 +70,7 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
   '1 Main St, Springfield, IL', 'location_code', 'TC-042', 'location_name', 'Springfield Test Center',
   'location_timezone', 'America/Chicago')`;
 
-/** SQL: selects $1 events, two for each booking, the second one 500 events after the first. */
+/** SQL: selects $1 events, two for each booking. The second event of a booking is 500 events after its first event. */
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
@@ -131,8 +134,8 @@ export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
 /**
- * SQL: inserts partners. $1: the account; $2: the number of partners, the last one DOWN. Nothing is ever sent to them,
- * because their secrets are invalid.
+ * SQL: inserts partners. $1: the account; $2: the number of the last partner, which is DOWN; the numbers begin at 0.
+ * Nothing is ever sent to the partners, because their secrets are invalid.
  */
 const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
     state, health, health_changed_at, next_probe_at, created_datetime, updated_datetime)
@@ -153,9 +156,9 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
 }
 
 /**
- * SQL: inserts notifications. $1: the account; $2: partners; $3: the number of notifications; $4: the number of those
- * in the error queue, which are spread over all positions and partners. The ids begin with the time, like the
- * service's.
+ * SQL: inserts notifications. $1: the account; $2: the number of partners; $3: the number of notifications; $4: the
+ * number of notifications in the error queue, which are spread over all positions and partners. The ids begin with the
+ * time, like the service's.
  */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,
@@ -186,7 +189,8 @@ const HISTORY = `WITH event AS (
  */
 export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
   const partners = 20;
-  // Writes the counts of the error queue once for each cause, instead of by the trigger for each row.
+  // Writes the counts of the error queue once for each cause. The trigger, which would write them for each row, is
+  // disabled.
   await client.query('SET session_replication_role = replica');
   await seedPartners(client, accountCode, partners);
   await client.query(HISTORY, [accountCode, partners, count, queued]);
@@ -216,8 +220,8 @@ export async function seedEvents(client: Client, accountCode: string, count: num
 }
 
 /**
- * Returns the statements that drop the indexes of tables and create them again; indexes of primary keys and of the
- * targets of foreign keys are kept.
+ * SQL: selects the statements that drop the indexes of tables, and those that create them again. The indexes of primary
+ * keys and of the targets of foreign keys are kept.
  */
 const INDEXES = `SELECT
     CASE WHEN c.oid IS NULL THEN format('DROP INDEX %s', i.indexrelid::regclass)
@@ -228,7 +232,7 @@ const INDEXES = `SELECT
   WHERE i.indrelid = ANY ($1::regclass[]) AND c.contype IS DISTINCT FROM 'p'
     AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)`;
 
-/** Fills tables without secondary indexes, because building them at the end is faster. */
+/** Drops the secondary indexes of tables, fills the tables, and then builds the indexes again, which is faster. */
 export async function withoutIndexes(
   client: Client,
   tables: readonly string[],

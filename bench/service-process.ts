@@ -18,8 +18,8 @@ export class ServiceProcess {
     /** The arguments of Node: the program, after its options. */
     private readonly program: readonly string[] = [MAIN],
     /**
-     * Whether the process has the lowest priority until it is ready, as if it started on a machine of its own. Linux
-     * needs root for this.
+     * Whether the process has the lowest priority until it is ready, so that its start slows other processes as little
+     * as a start on another machine. Linux needs root for this.
      */
     private readonly startsAside = false,
   ) {

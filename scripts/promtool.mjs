@@ -1,6 +1,6 @@
 // Runs Prometheus's own checks: `node scripts/promtool.mjs`. They cover the syntax of alert rules and dashboard
-// queries, the tests of the alerts, and the names of the built service's metrics. When promtool is not installed,
-// Debian's is unpacked into a temporary folder.
+// queries, the tests of the alerts, and the names of the built service's metrics. When promtool is not installed, the
+// script unpacks promtool from Debian's package into a temporary folder.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -120,8 +120,8 @@ function checkImage(version) {
 }
 
 /**
- * Writes the database fixture with which later releases test their upgrade, tests it, and writes the hashes of the
- * migrations.
+ * Writes the database fixture with which later releases test their upgrade, tests the fixture, and writes the hashes of
+ * the migrations.
  */
 function checkFixture(version) {
   const path = `test/fixtures/${version}.json.gz`;
@@ -170,7 +170,7 @@ const PARTS = {
   fixture: checkFixture,
 };
 
-/** Copies what the release has changed into the repository. */
+/** Copies the files that the release has changed into the repository. */
 function keep(version) {
   const changed = run('git', ['diff', '--name-only', '-z']).split('\0').filter(Boolean);
   for (const file of [...changed, `test/fixtures/${version}.json.gz`])

@@ -1,6 +1,6 @@
-// Writes the software bill of materials of the runtime (CycloneDX, by npm itself) to dist/sbom.cdx.json. It fails when
-// a package has a licence that is not listed here. The console's bundle contains packages that are installed only for
-// the build. They are found by the imports in the console's sources.
+// Writes the software bill of materials of the runtime (CycloneDX, by npm itself) to dist/sbom.cdx.json. The script
+// fails when a package has a licence that is not listed here. The console's bundle contains packages that are installed
+// only for the build. They are found by the imports in the console's sources.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -121,7 +121,7 @@ try {
   process.exit(1);
 }
 // When npm is stopped, it ends only the shell between npm and this process. The shell does not pass signals on, so this
-// process watches for its end.
+// process checks regularly whether the shell has ended.
 if (process.env.npm_lifecycle_event && process.platform !== 'win32') {
   const { ppid } = process;
   const watch = setInterval(() => {

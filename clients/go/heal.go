@@ -16,8 +16,8 @@ import (
 
 const maxSteps, hour, page, maxIDs = 1000, 3600, 200, 1000
 
-// The margins in seconds, tried in turn, by which the listed period is extended. The list selects by creation time,
-// which may differ from the time of the event.
+// The margins, in seconds, by which Heal extends the period of a step to list its notifications. They are tried in
+// turn. The list selects by creation time, which may differ from the time of the event.
 var margins = []int64{5, 60, 3600, 86400}
 
 // API calls the service with a token that it obtains by client credentials with the scope partner. BaseURL has no
@@ -91,8 +91,8 @@ func send(request *http.Request, result any) (int, string, error) {
 }
 
 // Poll fetches and processes the due notifications of a subscription with delivery POLL, and returns the number of
-// acknowledged notifications. After an error of the work, the lease of the notification expires and the service offers
-// it again.
+// acknowledged notifications. If your work fails, the lease of the notification expires and the service offers the
+// notification again.
 func (a *API) Poll(receiver *Receiver, forever bool) (int, error) {
 	done, ack, refuse := 0, []string{}, []map[string]string{}
 	for {
@@ -127,7 +127,7 @@ func (a *API) Poll(receiver *Receiver, forever bool) (int, error) {
 	}
 }
 
-// Step is one step in the response of GET /partner/digest.
+// Step is one time step in the response of GET /partner/digest.
 type Step struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
@@ -135,7 +135,7 @@ type Step struct {
 	Digest string `json:"digest"`
 }
 
-// StepsOf computes the steps of the digest from kept notifications.
+// StepsOf computes the time steps of the digest from the notifications that the partner keeps.
 func StepsOf(kept []Kept, from, to, step int64) []Step {
 	var steps []Step
 	sums := map[int64][]byte{}
@@ -172,9 +172,10 @@ func Seconds(text string) (int64, error) {
 	return at.Unix(), err
 }
 
-// Heal finds the delivered notifications that the store does not have, and orders a replay of them. It divides a step
-// whose digest differs, until the service lists the notifications of the step on one page. A step in which the partner
-// has more notifications than the service is not a fault. Heal returns the missing ids and the number of API calls.
+// Heal finds the delivered notifications that the store does not have, and orders a replay of them. It divides a time
+// step whose digest differs into smaller steps, until the service lists the notifications of a step on one page. A step
+// in which the partner has more notifications than the service is not a fault. Heal returns the missing ids and the
+// number of API calls.
 func (a *API) Heal(store *Store, from, to int64) (missing []string, calls int, err error) {
 	if to-from > hour {
 		// Steps of whole hours cost the service the least, because it stores their digests.

@@ -7,9 +7,9 @@
 //  1. Form: `application/json` without content coding. Otherwise 415.
 //  2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
 //  3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
-//  4. The sample of a verification is answered with 200 without further processing.
-//  5. The store decides: applied (your work runs first), late or repeat. All three are answered with 200.
-//  6. ErrUnknownRecord from your work: 400. Any other error: 500, and the service retries automatically.
+//  4. The sample notification of a verification is answered with 200, without further processing.
+//  5. The store decides the outcome: applied (after your work ran), late or repeat. All three are answered with 200.
+//  6. ErrUnknownRecord from your work results in 400. After other errors (500), the service retries automatically.
 package partner
 
 import (
@@ -38,7 +38,7 @@ const maxBody = 256 * 1024
 // ErrUnknownRecord is returned by your work when it does not know the candidate or the exam. The answer is then 400.
 var ErrUnknownRecord = errors.New("the candidate or exam is unknown")
 
-// ErrMalformed is returned for a genuine body that is not a notification.
+// ErrMalformed is returned for a body that comes from the service but is not a notification.
 var ErrMalformed = errors.New("the body is not a notification, or event-sequence is not a number from 1 on")
 
 var timestamps = regexp.MustCompile(`^[0-9]{1,12}$`)
@@ -134,7 +134,7 @@ func Parse(id, sequence string, body []byte) (n Notification, kept Kept, err err
 	return n, kept, nil
 }
 
-// DigestOf returns the contribution of one notification to the digest of its step, in hexadecimal digits.
+// DigestOf returns the contribution of one notification to the digest of its time step, in hexadecimal digits.
 func DigestOf(id string, sequence int64, body []byte) string {
 	hash := sha256.Sum256(append([]byte(id+"\n"+strconv.FormatInt(sequence, 10)+"\n"), body...))
 	return hex.EncodeToString(hash[:])

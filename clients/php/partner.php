@@ -9,9 +9,9 @@
  * 1. Form: `application/json` without content coding. Otherwise 415.
  * 2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
  * 3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
- * 4. The sample of a verification is answered with 200 without further processing.
- * 5. The store decides: applied (your work runs first), late or repeat. All three are answered with 200.
- * 6. `UnknownRecord` from your work: 400. Any other error: 500, and the service retries automatically.
+ * 4. The sample notification of a verification is answered with 200, without further processing.
+ * 5. The store decides the outcome: applied (after your work has run), late or repeat. All three are answered with 200.
+ * 6. `UnknownRecord` from your work is answered with 400. After other errors (500), the service retries automatically.
  */
 
 declare(strict_types=1);
@@ -23,8 +23,8 @@ const HOUR = 3600;
 const PAGE = 200;
 const MAX_IDS = 1000;
 /**
- * The margins in seconds, tried in turn, by which the listed period is extended. The list selects by creation time,
- * which may differ from the time of the event.
+ * The margins, in seconds, by which `heal` extends the period of a step to list its notifications. They are tried in
+ * turn. The list selects by creation time, which may differ from the time of the event.
  */
 const MARGINS = [5, 60, 3600, 86400];
 
@@ -34,7 +34,7 @@ class UnknownRecord extends \RuntimeException {}
 /** Thrown for a request that is not from the service, or is too old. Its message is one of four codes. */
 class InvalidSignature extends \RuntimeException {}
 
-/** Thrown for a genuine body that is not a notification. */
+/** Thrown for a body that comes from the service but is not a notification. */
 class Malformed extends \RuntimeException {}
 
 /** Verifies a signature of Standard Webhooks v1 with one of several secrets; the names of headers are in lower case. */
@@ -64,7 +64,7 @@ function verify(array $headers, string $body, array $secrets, int $tolerance = 3
     }
 }
 
-/** Returns the contribution of one notification to the digest of its step, in hexadecimal digits. */
+/** Returns the contribution of one notification to the digest of its time step, in hexadecimal digits. */
 function digest_of(string $id, int $sequence, string $body): string
 {
     return hash('sha256', "$id\n$sequence\n$body");
@@ -80,7 +80,7 @@ function date_time(int $seconds): string
     return gmdate('Y-m-d\TH:i:s\Z', $seconds);
 }
 
-/** Computes the steps of `GET /partner/digest` from kept notifications [id, time, digest]. */
+/** Computes the time steps of `GET /partner/digest` from the kept notifications [id, time, digest]. */
 function steps_of(array $kept, int $from, int $to, int $step): array
 {
     $sums = array_fill(0, (int) ceil(($to - $from) / $step), [0, str_repeat("\0", 32)]);
@@ -308,8 +308,8 @@ class Api
 
 /**
  * Fetches and processes the due notifications of a subscription with `delivery: "POLL"`, and returns the number of
- * acknowledged notifications. After an error of the work, the lease of the notification expires and the service offers
- * it again.
+ * acknowledged notifications. If your work fails, the lease of the notification expires and the service offers the
+ * notification again.
  */
 function poll(Api $api, Receiver $receiver, bool $forever = false): int
 {
@@ -335,9 +335,9 @@ function poll(Api $api, Receiver $receiver, bool $forever = false): int
 }
 
 /**
- * Finds the delivered notifications that the store does not have, and orders a replay of them. Divides a step whose
- * digest differs, until the service lists the notifications of the step on one page. A step in which the partner has
- * more notifications than the service is not a fault. Returns the missing ids and the number of API calls.
+ * Finds the delivered notifications that the store does not have, and orders their replay. Divides a time step whose
+ * digest differs into smaller steps, until the service lists a step's notifications on one page. A step in which the
+ * partner has more notifications than the service is not a fault. Returns the missing ids and the number of API calls.
  */
 function heal(Api $api, Store $store, string $from, string $to): array
 {

@@ -96,7 +96,7 @@ function answer(mixed $connection, Receiver $receiver, bool $mayKeep): bool
     return fwrite($connection, "$head\r\n$text") !== false && $mayKeep;
 }
 
-/** Returns a sentence if the hash in the file does not match its bytes. */
+/** Returns a sentence about the fault if the hash in the vectors file does not match the bytes of the file. */
 function faults_of_bytes(string $file): array
 {
     $name = '  "sha256": "';

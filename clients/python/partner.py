@@ -6,9 +6,9 @@ notification passes these steps, whether the service pushes it or you poll it:
 1. Form: `application/json` without content coding. Otherwise 415.
 2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
 3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
-4. The sample of a verification is answered with 200 without further processing.
-5. The store decides: applied (your work runs in its transaction), late or repeat. All three are answered with 200.
-6. `UnknownRecord` from your work: 400. Any other error: 500, and the service retries automatically.
+4. The sample notification of a verification is answered with 200, without further processing.
+5. The outcome is applied (your work runs in the store's transaction), late or repeat. All three are answered with 200.
+6. `UnknownRecord` from your work is answered with 400. After other errors (500), the service retries automatically.
 """
 import base64
 import hashlib
@@ -25,8 +25,8 @@ import urllib.request
 from datetime import datetime, timezone
 
 MAX_STEPS, HOUR, PAGE, MAX_IDS = 1000, 3600, 200, 1000
-# The margins in seconds, tried in turn, by which the listed period is extended. The list selects by creation time,
-# which may differ from the time of the event.
+# The margins, in seconds, by which `heal` extends the period of a step to list its notifications. They are tried in
+# turn. The list selects by creation time, which may differ from the time of the event.
 MARGINS = (5, 60, 3600, 86400)
 
 
@@ -39,7 +39,7 @@ class InvalidSignature(Exception):
 
 
 class Malformed(Exception):
-    """Raised for a genuine body that is not a notification."""
+    """Raised for a body that comes from the service but is not a notification."""
 
 
 def verify(headers, body, secrets, tolerance=300, now=None):
@@ -63,7 +63,7 @@ def verify(headers, body, secrets, tolerance=300, now=None):
 
 
 def digest_of(id, sequence, body):
-    """Returns the contribution of one notification to the digest of its step, as a number of 256 bits."""
+    """Returns the contribution of one notification to the digest of its time step, as a number of 256 bits."""
     return int.from_bytes(hashlib.sha256(f"{id}\n{sequence}\n".encode() + body).digest(), "big")
 
 
@@ -83,7 +83,7 @@ def date_time(at):
 
 
 def steps_of(kept, start, end, step):
-    """Computes the steps of `GET /partner/digest` from kept notifications (id, time, digest)."""
+    """Computes the time steps of `GET /partner/digest` from the kept notifications (id, time, digest)."""
     sums = [[0, 0] for _ in range(-((start - end) // step))]
     for _id, at, digest in kept:
         one = sums[(at - start) // step]
@@ -242,8 +242,8 @@ class Api:
 def poll(api, receiver, forever=False):
     """Fetches and processes the due notifications of a subscription with `delivery: "POLL"`.
 
-    Returns the number of acknowledged notifications. After an error of the work, the lease of the notification expires
-    and the service offers it again.
+    Returns the number of acknowledged notifications. If your work fails, the lease of the notification expires and the
+    service offers the notification again.
     """
     done, ack, refuse = 0, [], []
     while True:
@@ -264,9 +264,9 @@ def poll(api, receiver, forever=False):
 def heal(api, store, start, end):
     """Finds the delivered notifications that the store does not have, and orders a replay of them.
 
-    Divides a step whose digest differs, until the service lists the notifications of the step on one page. A step in
-    which the partner has more notifications than the service is not a fault. Returns the missing ids and the number of
-    API calls.
+    Divides a time step whose digest differs into smaller steps, until the service lists the notifications of a step on
+    one page. A step in which the partner has more notifications than the service is not a fault. Returns the missing
+    ids and the number of API calls.
     """
     first, last = seconds(start), seconds(end)
     # Steps of whole hours cost the service the least, because it stores their digests.

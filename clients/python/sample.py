@@ -84,7 +84,7 @@ def serve(receiver, port, certificate=None, key=None):
 
 
 def faults_of_bytes(file):
-    """Returns a sentence if the hash in the file does not match its bytes."""
+    """Returns a sentence about the fault if the hash in the vectors file does not match the bytes of the file."""
     name = b'  "sha256": "'
     before = file[: max(0, file.rfind(name))]
     right = name + hashlib.sha256(before).hexdigest().encode("ascii") + b'"\n}\n'

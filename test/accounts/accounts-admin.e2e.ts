@@ -99,7 +99,10 @@ describe('permission to administer accounts', () => {
   });
 });
 
-/** The simple kinds of catalogue entries, each with its path, the name of its code, and two different definitions. */
+/**
+ * The kinds of catalogue entries except tests and vouchers: for each kind, the path, the member that contains the code,
+ * and two different definitions.
+ */
 const KINDS = [
   {
     kind: 'schools',
@@ -258,7 +261,7 @@ describe('a catalogue entry that eligibilities use', () => {
   });
 
   it.each(KINDS.filter(({ kind }) => kind !== 'schools'))(
-    'deletes an entry of $kind once the eligibility that uses it is cancelled',
+    'deletes an entry of $kind after the eligibility that uses the entry has been cancelled',
     async ({ kind, first }) => {
       const scene = await app.given.scene();
       await admin('PUT', `/${scene.account}/${kind}/USED`, first);

@@ -82,7 +82,7 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests`)).body).toContainEqual(made.body);
   });
 
-  it('accepts a test code that other systems refuse, with a warning', async () => {
+  it('accepts exam and portion codes that some systems refuse, and returns a warning for each', async () => {
     const body = { name: 'RN', exam_code: 'EX 1/Ü', portions: portions('A', 'B C') };
     const { status, body: made } = await admin('PUT', `/${account}/tests/RN-W`, body);
     expect([status, made.exam_code, codesOf(made as TestBody)]).toEqual([200, 'EX 1/Ü', ['A', 'B C']]);
@@ -155,7 +155,7 @@ describe('a test', () => {
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
   });
 
-  it('reports all faults in the portions of a refused test at once', async () => {
+  it('reports all faults in the portions of a test in one response', async () => {
     const answer = await admin('PUT', `/${account}/tests/BAD`, {
       name: 'T',
       portions: [{ portion_code: 'A' }, { portion_code: 'A', portion_name: '' }, { portion_nam: 'x' }, 7],
@@ -210,7 +210,7 @@ describe('a test in use', () => {
     expect((await removal(scene.account, scene.testCode, 'C')).status).toBe(200);
   });
 
-  it('refuses to delete a test once an eligibility was created for it', async () => {
+  it('refuses to delete a test after an eligibility has been created for the test', async () => {
     const scene = await app.given.scene();
     await app.given.eligibility(scene);
     const answer = await admin('DELETE', `/${scene.account}/tests/${scene.testCode}`);
@@ -230,7 +230,7 @@ describe('a test in use', () => {
 });
 
 describe('simultaneous changes of a test', () => {
-  it('the removal of a portion of a test waits for an uncommitted eligibility', async () => {
+  it('the removal of a portion of a test waits for a running transaction that creates an eligibility', async () => {
     const scene = await app.given.scene({ portions: portions('A', 'B') });
     const record = await app.given.eligibility(scene, { portion_codes: ['B'] });
     const client = await app.database.pool.connect();
@@ -283,7 +283,7 @@ describe('simultaneous changes of a test', () => {
     for (const [index, { status }] of answers.entries()) expect(index % 2 ? [204, 404] : [200]).toContain(status);
   });
 
-  it('a voucher never names a deleted test, even if both change at the same moment', async () => {
+  it('a voucher never names a deleted test, even if the voucher is created while the test is being deleted', async () => {
     for (let round = 0; round < 10; round++) {
       const { account, testCode } = await app.given.scene();
       const [deleted, put] = await Promise.all([

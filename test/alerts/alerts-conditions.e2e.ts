@@ -31,7 +31,7 @@ async function partner(name: string): Promise<Subscribed> {
   return subscribed;
 }
 
-/** Waits for the mail number `n` to a recipient. */
+/** Waits for the n-th mail to a recipient, and returns it. */
 async function arrived(recipient: string, n = 1): Promise<ReceivedMail> {
   return eventually(() => {
     const mails = alerted.to(recipient);
@@ -84,7 +84,7 @@ test('an alert reports the first failure of a partner, even after many successes
   expect(alerted.to(to)).toHaveLength(3);
 });
 
-test('an alert calls a partner without a name and an address by the id of its subscription', async () => {
+test('an alert names a partner by the id of its subscription if the partner has neither a name nor an address', async () => {
   const polling = await Polling.start(app);
   const { subscribed } = polling;
   started.push(subscribed);
@@ -102,7 +102,7 @@ test('an alert reports a failure and an outage of a partner that began and ended
   const { account } = subscribed.scene;
   const failing = await alerted.watch(account, ['PARTNER_FAILING', 'PARTNER_RECOVERED'], { quiet_s: 900 });
   const down = await alerted.watch(account, ['PARTNER_DOWN', 'PARTNER_RECOVERED']);
-  // While the test holds the lock of the rounds, no round checks the conditions.
+  // While the test holds the lock that every alert round needs, no round checks the alert conditions.
   const client = await app.database.pool.connect();
   try {
     await client.query(`SELECT pg_advisory_lock(hashtext('alerts'))`);
@@ -136,11 +136,11 @@ test('an alert reports a failure and an outage of a partner that began and ended
     'The partner Brief Board was down',
     'The partner Brief Board accepts notifications again',
   ]);
-  // The second failure is within `quiet_s`, so that neither the failure nor its recovery is reported.
+  // The partner fails for the second time within `quiet_s`, so neither this failure nor its recovery is reported.
   expect(alerted.to(failing)).toHaveLength(2);
 });
 
-test("an alert reports an undelivered notification whose exam starts within 2 hours, without the candidate's name", async () => {
+test("an alert reports an undelivered notification whose exam starts within 2 hours, but not the candidate's name", async () => {
   const subscribed = await partner('Late Board');
   const to = await alerted.watch(subscribed.scene.account, ['EXAM_SOON_UNDELIVERED']);
   subscribed.partner.answer({ status: 400 });
@@ -175,7 +175,7 @@ test('an alert reports results that have been unmatched for an hour', async () =
   expect(text).not.toContain('Nobody-at-all');
 });
 
-test('an alert reports approvals that have waited for more than a day', async () => {
+test('an alert reports accommodations that have waited for approval for more than a day', async () => {
   const scene = await app.given.scene();
   const to = await alerted.watch(scene.account, ['APPROVALS_WAITING']);
   const accommodation = await app.given.accommodation(scene.account, true);
@@ -193,7 +193,7 @@ test('an alert reports 14, 3 and 1 days in advance that a certificate expires', 
   const to = await alerted.watch(subscribed.scene.account, ['CERTIFICATE_EXPIRING']);
   const statistics = await subscribed.admin('GET', `subscriptions/${subscribed.id}/statistics`);
   const end = Date.parse(statistics.body.certificate_not_after);
-  // A partner that polls gets no request, so the end of its certificate has no effect.
+  // The service sends no requests to a partner that polls, so no alert reports that its certificate expires.
   const polls = { account_code: subscribed.scene.account, delivery: 'POLL' };
   const { body: polled } = await subscribed.admin('POST', 'subscriptions', polls);
   await app.given.sql('UPDATE subscriptions SET certificate_not_after = $2 WHERE id = $1', [polled.id, new Date(end)]);
@@ -211,7 +211,7 @@ test('an alert reports 14, 3 and 1 days in advance that a certificate expires', 
   expect(alerted.to(to)).toHaveLength(3);
 });
 
-test('an alert reports that the audit log does not agree with its seals', async () => {
+test('an alert reports that the audit log does not match its seals', async () => {
   await eventually(async () => expect(await app.given.sql('SELECT FROM audit_seals')).not.toEqual([]), 15_000);
   for (const statement of [
     'ALTER TABLE audit_log DISABLE TRIGGER USER',
@@ -226,10 +226,11 @@ test('an alert reports that the audit log does not agree with its seals', async 
   expect(text).toContain(`${app.url}/console/audit`);
 });
 
-test('an alert reports that the delivery of notifications has been stalled for half a minute', async () => {
+test('an alert reports that the delivery of notifications has stalled for half a minute', async () => {
   const subscribed = await partner('Stalled Board');
   const to = await alerted.watch(subscribed.scene.account, ['DELIVERY_STALLED']);
-  // These constraints prevent the service from translating the event and from setting it aside.
+  // The first constraint prevents the service from translating the event, and the second prevents it from setting the
+  // event aside.
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await subscribed.booking();

@@ -51,13 +51,13 @@ async function recover(): Promise<void> {
   await eventually(async () => expect(await health()).toBe('UP'));
 }
 
-/** Runs a round and the next one, because a round that is under way may have begun before the change. */
+/** Waits for two rounds: the first may already be running, and may have read the conditions before the change. */
 async function round(): Promise<void> {
   await sweep();
   await sweep();
 }
 
-test('an alert of which the mail server refuses one recipient is sent once to the others, and shows the refusal', async () => {
+test('if the mail server refuses one recipient of an alert, the others receive it once, and last_error shows the refusal', async () => {
   mail.refusedRecipient = 'gone@example.org';
   await alerted.put('on-call', { ...EMAIL, to: ['on-call@example.org', 'gone@example.org'] });
   await goDown();
@@ -126,7 +126,7 @@ test('an alert reports only the conditions and the accounts that an operator cho
   await eventually(() => expect(alerted.to('late@example.org')).toHaveLength(1), 20_000);
 });
 
-test('three processes together report a condition of an alert once', async () => {
+test('three processes together send exactly one message for each alert when a condition begins', async () => {
   others = [await start(app.databaseUrl), await start(app.databaseUrl)];
   const all = [app, ...others];
   for (const name of ['a', 'b', 'c', 'd']) await alerted.put(name, { ...EMAIL, to: [`${name}@example.org`] });
@@ -139,7 +139,7 @@ test('three processes together report a condition of an alert once', async () =>
   expect(await messages()).toBe(4);
 });
 
-test('retries an alert message that could not be sent after growing waits, and delays no other alert', async () => {
+test('the service retries a failed alert message at growing intervals, and delays no other alert', async () => {
   const hook = { kind: 'WEBHOOK', url: subscribed.partner.url, conditions: ['PARTNER_DOWN'] };
   await alerted.put('untrusted', hook);
   await alerted.put('on-call', EMAIL);
@@ -168,12 +168,12 @@ test('retries an alert message that could not be sent after growing waits, and d
   expect(await alerted.get('on-call')).toMatchObject({ waiting: 0, last_error: null, next_attempt_at: null });
 });
 
-test('when a process is killed, another process sends the alert message of that process, with the same id', async () => {
+test('when a process is killed while it sends an alert message, another process sends the message with the same id', async () => {
   await alerted.put('on-call', EMAIL);
   mail.isSilent = true;
   await goDown();
   await eventually(() => expect(mail.offered).toBe(1), 20_000);
-  // The first process has sent the message, and dies before it can record this.
+  // Simulates a first process that sent the message, and was killed before it could record that the message was sent.
   await app.given.sql(`UPDATE alerts SET leased_until = now() - interval '1 second', lease_token = 1`);
   mail.isSilent = false;
   await eventually(() => expect(mail.mails).toHaveLength(1), 20_000);
@@ -186,7 +186,7 @@ test('when a process is killed, another process sends the alert message of that 
   expect(mail.mails[0].headers['message-id']).toBe(`<${id}@localhost>`);
 });
 
-test('an alert message that was stored before a restart is sent after it', async () => {
+test('after a restart, the service sends an alert message that was stored before the restart', async () => {
   await alerted.put('on-call', EMAIL);
   mail.refusal = 451;
   await goDown();

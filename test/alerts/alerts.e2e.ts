@@ -15,7 +15,8 @@ let webhook: Partner;
 beforeAll(async () => {
   mail = await MailServer.start();
   webhook = await startPartner();
-  // Webhooks are verified with the system's authorities, to which the test adds the authority of its server.
+  // The service verifies webhook servers with the system's certificate authorities. The test adds its server's
+  // authority.
   const original = tls.createSecureContext.bind(tls);
   jest
     .spyOn(tls, 'createSecureContext')
@@ -87,7 +88,7 @@ describe('the definition of an alert', () => {
     await alerted.call('DELETE', 'again');
   });
 
-  it('reads empty lists as no value, and shows lists without a value as empty', async () => {
+  it('PUT of an alert treats empty lists as omitted: an alert with an empty list of conditions reports every condition', async () => {
     const none = { account_codes: [], conditions: [] };
     const all = { account_codes: [], conditions: [...CONDITIONS] };
     expect(await alerted.put('empty', { ...EMAIL, ...none, headers: [] })).toMatchObject({ ...EMAIL, ...all });
@@ -108,7 +109,7 @@ describe('the definition of an alert', () => {
     for (const name of ['a', 'b', 'c']) await alerted.call('DELETE', name);
   });
 
-  it('PUT of an alert accepts the body in docs/operations.md', async () => {
+  it('PUT of an alert accepts the example in docs/operations.md', async () => {
     const document = readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8');
     const [, block] = /^## Alerts$[^]*?```json\n([^]*?)```/m.exec(document)!;
     const account = await app.given.account();
@@ -117,7 +118,7 @@ describe('the definition of an alert', () => {
     await alerted.call('DELETE', 'example');
   });
 
-  it('refuses an invalid body of an alert, and reports all faults at once', async () => {
+  it('refuses an invalid body of an alert, and reports all its faults in one response', async () => {
     const answer = await alerted.call('PUT', 'wrong', {
       kind: 'EMAIL',
       to: ['nobody', 'ada@example.org'],
@@ -198,7 +199,7 @@ describe('the definition of an alert', () => {
 });
 
 describe('a test message', () => {
-  it('a test of an alert arrives by mail over TLS, as text and as HTML, with a link to the console', async () => {
+  it('the test message of an alert arrives by mail over TLS, as text and as HTML, with a link to the console', async () => {
     await alerted.put('by mail', { ...EMAIL, to: ['ada@example.org', 'bob@example.org'], disabled: true });
     const sent = await alerted.call('POST', 'by%20mail/test');
     expect(sent.status).toBe(200);
@@ -215,7 +216,7 @@ describe('a test message', () => {
     await alerted.call('DELETE', 'by%20mail');
   });
 
-  it('a test of an alert arrives at a webhook as JSON, with the headers of the alert', async () => {
+  it('the test message of an alert arrives at a webhook as JSON, with the headers of the alert', async () => {
     const headers = [{ name: 'Authorization', value: 'Bearer very-secret' }];
     await alerted.put('hook', { kind: 'WEBHOOK', url: `${webhook.url}/hook?key=1`, headers });
     webhook.answer({ status: 202 });
@@ -233,7 +234,7 @@ describe('a test message', () => {
     await alerted.call('DELETE', 'hook');
   });
 
-  it('a failed test of an alert is answered with 400 and its cause, without secrets and addresses, and GET shows the cause', async () => {
+  it('if the test message of an alert fails, the response is 400 with the cause, without secrets or addresses, and GET shows the cause', async () => {
     await alerted.put('hook', { kind: 'WEBHOOK', url: webhook.url });
     webhook.answer({ status: 302, headers: { location: `${webhook.url}/elsewhere` } });
     const redirected = await alerted.call('POST', 'hook/test');

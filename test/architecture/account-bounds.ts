@@ -14,8 +14,8 @@ export const BOUND_RULES = [
 ] as const;
 
 /**
- * Maps each reason for reading across accounts to the folder in which statements may give it. Other reasons are allowed
- * anywhere.
+ * Maps reasons for reading across accounts to the folders in which statements may give them. A reason that is not
+ * listed here is allowed in every folder.
  */
 const PLACES: Readonly<Record<string, RegExp>> = {
   matching: /^src\/(results\/|platform\/platform-personal-data)/,
@@ -51,7 +51,7 @@ export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (
  *
  * A key that is a parameter does not bound a table; the caller must state its origin as a reason (`acrossAccounts`). An
  * inserted row contains its account. ON CONFLICT DO UPDATE must conflict on a key that contains the account, or on a
- * key of rule 2. Every branch of an OR must bound.
+ * key of rule 2. Every branch of an OR must bound the table.
  */
 function unboundIn(text: string, schema: Schema, keysInHand = false): string[] {
   const reading = new Reading(schema, keysInHand);

@@ -98,7 +98,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/platform/database/listener.ts: open': () => undefined,
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,
-  // `send` only sends statements that are declared elsewhere.
+  // The function `send` builds no statement: it only sends statements that are declared elsewhere.
   'src/platform/database/statement-retries.ts: send': () => undefined,
 };
 

@@ -39,7 +39,8 @@ export interface Found {
 export const ACCOUNT = 'account_code';
 export const ACCOUNTS = new Set(['account_codes', 'staff_account_codes']);
 /**
- * Columns that refer to a row of another table without a foreign key, because history is kept after its row is deleted.
+ * Columns that refer to a row of another table without a foreign key, because their rows are kept as history after the
+ * other row has been deleted.
  */
 export const NAMED: Readonly<Record<string, readonly string[]>> = {
   audit_log: ['subject'],
@@ -76,7 +77,7 @@ export function renamed(alias: Tree): ReadonlySet<string> | null {
   return names.length > 0 ? new Set(names) : null;
 }
 
-/** Returns the names of a result's columns; null when `*` stands for unknown columns. */
+/** Returns the names of a query result's columns; null when the query selects `*` and the columns are unknown. */
 export function namesOf(list: Tree, { sources }: Block): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { ResTarget: target } of (list ?? []) as Tree[]) {

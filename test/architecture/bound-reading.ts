@@ -316,8 +316,8 @@ export class Reading {
         if (tree.SelectStmt) origins.push(this.of(tree, block, block.ctes).origin);
         else if (tree.ColumnRef) {
           const sources = this.sourcesNamedBy(tree.ColumnRef.fields, block);
-          // When USING merges columns of several tables, it is enough that one of these tables is limited to an
-          // account.
+          // When USING merges columns of several tables, the merged column is bound if one of these tables is limited
+          // to an account.
           const known = sources.find(({ origin }) => origin !== 'open');
           origins.push(sources.length === 0 ? 'open' : (known?.origin ?? 'open'));
         } else for (const value of Object.values(tree as object)) visit(value);

@@ -44,7 +44,7 @@ describe('the card of the project', () => {
     expect([...TOP, 'README.md'].filter((name) => !existsSync(join(root, name)))).toEqual([]);
   });
 
-  it('docs/decisions/0023-the-card.md says, as the code does, that the access guard and the bearer strategy derive from Passport', () => {
+  it('docs/decisions/0023-the-card.md states correctly that the access guard and the bearer strategy derive from Passport', () => {
     expect(baseOf('src/auth/access.guard.ts', 'AccessGuard')).toBe("AuthGuard('bearer')");
     expect(baseOf('src/auth/tokens/bearer.strategy.ts', 'BearerStrategy')).toBe('PassportStrategy(Strategy)');
   });

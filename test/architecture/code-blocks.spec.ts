@@ -122,7 +122,7 @@ const blocksOf = (text: string) =>
     code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 
-/** Returns the sections with a block other than a diagram, each as `document: heading`. */
+/** Returns the sections with a code block that is not a diagram, each as `document: heading`. */
 function sectionsOf(document: string): string[] {
   const sections = new Set<string>();
   let section = '';
@@ -141,7 +141,7 @@ describe('the blocks of code in the documents', () => {
     expect(faults).toEqual([]);
   });
 
-  it('each block of commands in the documents names the program that runs it, or the reason why none does', () => {
+  it('each section of a document with code is listed with the program that runs the code, or the reason why no program does', () => {
     const sections = documents.flatMap(sectionsOf);
     expect(sections.length).toBeGreaterThan(25);
     expect([...Object.keys(RUN_BY), ...Object.keys(NOT_RUN)].sort()).toEqual(sections.sort());

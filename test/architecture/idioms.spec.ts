@@ -6,8 +6,8 @@ const root = join(__dirname, '../..');
 const planted = join(__dirname, 'violations');
 
 /**
- * Existing files that contain a handler under another name, and controllers that query the database themselves. Do not
- * add to this list.
+ * Existing exceptions: files with handlers whose names do not end with .handlers.ts, and controllers that query the
+ * database themselves. Do not add to this list.
  */
 const EXCEPTIONS = {
   'handlers are in *.handlers.ts': [
@@ -66,7 +66,7 @@ describe('the idioms of every module', () => {
     expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers access the database only through a reader']);
   });
 
-  it('no transaction sends NOTIFY; only the signals after a commit do', () => {
+  it('NOTIFY is sent only by the signals that follow a commit, never within a transaction', () => {
     expect(notifyingFiles(root)).toEqual(['src/platform/unit-of-work/hints.ts']);
   });
 

@@ -19,7 +19,7 @@ function basesOf(dockerfile: string): string[] {
 }
 
 describe('the images of the containers', () => {
-  it('every base image in the Dockerfile has the full version of Node.js', () => {
+  it('the tag of every base image in the Dockerfile contains the full version of Node.js', () => {
     const bases = basesOf(read('Dockerfile'));
     expect(bases).toHaveLength(3);
     for (const base of bases) expect(base).toMatch(FULL);

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { Clock } from '../../src/platform/clock';
 
 describe('the environment of the tests', () => {
-  it("Jest runs a test file in Node's own context, so that libraries and tests have the same Error", () => {
+  it("Jest runs a test file in Node's own context, so that libraries and tests share one Error class", () => {
     expect(runInThisContext('Error')).toBe(Error);
   });
 

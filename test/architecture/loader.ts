@@ -69,7 +69,9 @@ export class Loader {
   }
 }
 
-/** Returns the names that a module imports, which SWC renames. */
+/**
+ * Returns the names that a module imports. They must be known, because SWC renames them when it compiles the module.
+ */
 function importsIn(nodes: readonly ts.Node[]): ReadonlyMap<string, { from: string; as: string }> {
   const imported = new Map<string, { from: string; as: string }>();
   for (const node of nodes) {

@@ -71,7 +71,7 @@ describe('the manifests that the Helm chart renders', () => {
     for (const image of images) expect(image.split(':')[1]).toBe(version);
   });
 
-  it('the manifests of a cell set its letter and address, and have the same objects as manifests without cells', () => {
+  it("the manifests of a cell set the cell's letter and address, and have the same objects as manifests without cells", () => {
     const environment = (of: Manifest[]) =>
       of
         .filter(({ kind }) => kind === 'Deployment')
@@ -134,7 +134,7 @@ describe('the manifests that the Helm chart renders', () => {
     }
   });
 
-  it("the manifests give the credentials of the tables' owner only to the migration, which gets no other secret", () => {
+  it("the manifests give the table owner's credentials only to the migration, which gets no other secret", () => {
     const secretsOf = (kind: string) =>
       named(kind).map(({ spec }) =>
         (spec['template'].spec.containers[0].env as Record<string, any>[]).flatMap(({ name, valueFrom }) =>
@@ -153,7 +153,7 @@ describe('the manifests that the Helm chart renders', () => {
     ]);
   });
 
-  it('the manifests replace the pods when a secret changes', () => {
+  it('the manifests contain a checksum of the secrets, so that Kubernetes replaces the pods when a secret changes', () => {
     for (const { spec } of named('Deployment'))
       expect(spec['template'].metadata.annotations['checksum/secrets']).toMatch(/^[0-9a-f]{64}$/);
   });
@@ -309,7 +309,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
   const { services } = parse(read(file), { merge: true }) as { services: Record<string, Service> };
   const own = Object.entries(services).filter(([, { image }]) => image === 'candidate-eligibility-service');
 
-  it("the compose file gives the owner's password only to the migration, after which the processes start", () => {
+  it("the compose file gives the table owner's password only to the migration, and starts the other processes after it", () => {
     expect(own.map(([name]) => name)).toContain('migration');
     for (const [name, { environment = {}, command, depends_on: before }] of own) {
       const url = environment['DATABASE_URL'];
@@ -340,7 +340,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 
-  it(".env.example lists a variable for every image in the compose file except the service's own", () => {
+  it(".env.example lists a variable for every image in the compose file except the service's own image", () => {
     const images = [...read(file).matchAll(/^ +(?:image|NODE|DEBIAN): (?!candidate)(\S+)$/gm)].map(
       ([, image]) => image,
     );
@@ -360,7 +360,7 @@ describe('docker-compose.scale.yml', () => {
   const withRole = (role: string) =>
     processes.filter(([, { environment }]) => environment?.['ROLES'] === role).map(([name]) => name);
 
-  it('docker-compose.scale.yml has two processes for each role, and its proxy forwards to those with the role api', () => {
+  it('docker-compose.scale.yml has two processes for each role, and its proxy forwards to the processes with the role api', () => {
     expect(withRole('delivery')).toEqual(['delivery-1', 'delivery-2']);
     const servers = [...read('deploy/haproxy/haproxy.cfg').matchAll(/^ *server \S+ (\S+):3000$/gm)].map(
       ([, host]) => host,

@@ -41,7 +41,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(['v1,AAAA', 'v1', 'nonsense', right.replace('v1,', 'v2,')].map(by)).toEqual([false, false, false, false]);
   });
 
-  it('the receiver of docs/notifications.md refuses without an exception a request that lacks a header, or is old, modified or already parsed', () => {
+  it('the receiver of docs/notifications.md refuses requests that lack a header or are old, modified or already parsed, and throws no exception', () => {
     for (const name of Object.keys(headers))
       expect([name, isGenuine({ ...headers, [name]: undefined }, bytes, secret, now)]).toEqual([name, false]);
     expect(isGenuine(headers, bytes, secret, now + 301)).toBe(false);

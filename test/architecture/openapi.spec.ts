@@ -50,7 +50,7 @@ describe('the names of operations', () => {
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
-  it('the OpenAPI document has exactly the listed operation ids', () => {
+  it('the OpenAPI document has exactly the operation ids that operation-ids.txt lists', () => {
     const list = readFileSync(join(__dirname, '../fixtures/operation-ids.txt'), 'utf8').trim().split('\n');
     expect(ids.sort()).toEqual(list.sort());
   });
@@ -67,7 +67,7 @@ describe('the members of problems', () => {
   });
 });
 
-describe('every parameter and every member', () => {
+describe('the parameters and members of the OpenAPI document', () => {
   it('the OpenAPI document describes every parameter and member', () => {
     const parameters = operations.flatMap(({ name, operation }) =>
       ((operation['parameters'] ?? []) as Json[])

@@ -13,7 +13,7 @@ function patternsIn(value: unknown, name = ''): string[] {
   return Object.entries(value).flatMap(([member, inner]) => patternsIn(inner, member));
 }
 
-/** Removes from a pattern the escapes that mean the same in every dialect, and returns the remaining ones. */
+/** Returns the escapes and constructs of a pattern that may mean something else in another dialect. */
 const unportable = (pattern: string): string[] =>
   pattern.replaceAll(/\\x[0-9a-f]{2}|\\[\\/.^$|?*+()[\]{}-]/g, '').match(/\\.|\(\?.|[*+?}][+?]|&&|\[\[|\[\]/g) ?? [];
 
@@ -41,7 +41,7 @@ describe('the patterns of the OpenAPI document', () => {
     expect(differing).toEqual([]);
   });
 
-  it('the check of patterns reports those that some dialect of regular expressions reads differently', () => {
+  it('the check of patterns reports a pattern that some dialect of regular expressions interprets differently', () => {
     for (const pattern of [
       '\\p{C}',
       '\\s',

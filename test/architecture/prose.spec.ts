@@ -2,7 +2,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { faultsOf, filesIn, passagesOfMarkdown, passagesOfProgram, programsIn, read } from './prose';
 
-/** Checks the rules of prose that a program can judge: first words of sentences, and private words. */
+/**
+ * Checks the rules of prose that a program can judge: the first words of sentences, and words that only this project
+ * uses.
+ */
 const root = join(__dirname, '../..');
 
 const documents = [
@@ -73,7 +76,7 @@ describe('the prose rules', () => {
     expect(faultsOf(text).map((fault) => fault.rule)).toEqual([rule]);
   });
 
-  it('the prose rules allow questions, names of code, and private words in their plain meaning', () => {
+  it('the prose rules allow questions, names in backticks, "who" within a sentence, and "tell" as a command', () => {
     for (const text of ['What is left?', '`What` is a header.', 'It shows who waits.', 'Tell the partner.'])
       expect(faultsOf(text)).toEqual([]);
   });

@@ -30,7 +30,7 @@ function sentencesOf(passage: string): string[] {
   return passage.split(/(?<=[.!?]["”)*_]*)\s+/).map((sentence) => sentence.replace(/^["“(*_]+/, ''));
 }
 
-/** Finds sentences that begin with a relative pronoun (questions may), and private words. */
+/** Finds words that only this project uses, and sentences other than questions that begin with a relative pronoun. */
 export function faultsOf(passage: string): Fault[] {
   const plain = passage
     .replaceAll(/`[^`]*`|[\w./-]+\.(?:tsx?|mjs|cjs)\b/g, 'code')
@@ -84,7 +84,7 @@ export function filesIn(root: string, folder: string, endings: string[]): string
     .sort();
 }
 
-/** Programs that are generated from the OpenAPI document, whose own words are checked instead. */
+/** Programs that are generated from the OpenAPI document. The prose of the document is checked instead. */
 const GENERATED = ['clients/typescript/src/openapi.ts'];
 
 /** Lists the hand-written programs below the folders. */

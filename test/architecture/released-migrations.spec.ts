@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FOLDER = join(__dirname, '../../src/migrations');
-/** A line `<SHA-256>  <file>` for each migration of a release; release.mjs writes them. */
+/** A line `<SHA-256> <file>` for each migration of a release; release.mjs writes these lines. */
 const RELEASED = readFileSync(join(__dirname, '../fixtures/released-migrations.txt'), 'utf8');
 
 /** Returns the released files whose content in `read` differs from the release, and those that are missing. */
@@ -25,7 +25,7 @@ test('no migration of a release has changed since the release', () => {
   expect(changedFiles(present)).toEqual([]);
 });
 
-test('a planted change and a planted deletion of a released migration are found', () => {
+test('the check of released migrations finds a planted change and a planted deletion', () => {
   const [first, second] = files.sort();
   expect(changedFiles((file) => (file === first ? `${present(file)}\n` : present(file)))).toEqual([first]);
   expect(changedFiles((file) => (file === second ? undefined : present(file)))).toEqual([second]);

@@ -4,7 +4,7 @@ import { statementsOf, type Tree, walk } from './sql-tree';
 
 interface Table {
   readonly columns: Set<string>;
-  /** The columns that alone identify a row of the table: a primary or unique key, or a key of another table. */
+  /** The columns each of which is by itself a primary key, a unique key or a foreign key of the table. */
   readonly keys: Set<string>;
   /** The columns of each unique constraint of a table, by the name of the constraint. */
   readonly constraints: Map<string, readonly string[]>;

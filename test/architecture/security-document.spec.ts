@@ -5,7 +5,7 @@ const root = join(__dirname, '../..');
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const document = read('docs/security.md');
 
-/** Maps the names of the files below a folder with the given ending to their paths. */
+/** Maps the names of the files that have the given ending and are below the folder to their paths. */
 const filesByName = (folder: string, ending: string) =>
   new Map(
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

@@ -19,8 +19,8 @@ export interface SqlTexts {
   readonly assembled: readonly string[];
 }
 
-// Files in which the check looks for no statements: programs, which run when they are loaded, functions that build
-// other modules' statements, and code that only migrations use.
+// Files in which the check does not look for statements: programs, because loading runs them; functions that build
+// other modules' statements; and code that only migrations use.
 const NO_STATEMENTS = new Set([
   'src/main.ts',
   'src/admin.ts',
@@ -36,7 +36,7 @@ const MEMBERS = new Set(['name', 'text', 'values', 'across']);
 const isText = (node: ts.Node): boolean => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
 
 /**
- * Returns the expressions that make up the SQL statement at a node of the source: its text, its name and its reason.
+ * Returns the expressions that declare the SQL statement at a node of the source: its text, its name and its reason.
  */
 function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   if (ts.isCallExpression(node)) {
@@ -136,8 +136,8 @@ const NAMES_A_TABLE =
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /**
- * Returns parts of SQL on a table that belong to no declared statement, as `file: table`, because an undeclared
- * statement would not be checked.
+ * Returns the SQL fragments that name a table and belong to no declared statement, as `file: table`, because an
+ * undeclared statement would not be checked.
  */
 export function strayIn(root: string, tables: ReadonlySet<string>, statements: readonly SqlText[]): string[] {
   const all = plain(statements.map(({ text }) => text).join(' '));

@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 const toldOf = ({ file, name, text }: SqlText): string => `${file}: ${name ?? text.replace(/\s+/g, ' ').slice(0, 60)}`;
 
-describe('the SQL statements that the check parses', () => {
+describe('the SQL statements that the check of tables parses', () => {
   it('the check of tables finds every SQL statement of the service and every function that builds one', () => {
     expect([...assembled].sort()).toEqual(assemblers);
     expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);
@@ -63,11 +63,11 @@ describe('the SQL statements that the check parses', () => {
 describe('a table belongs to one module', () => {
   const owners = ownersIn(root);
 
-  it("every table that a migration creates has an entity in its owner's folder", () => {
+  it('every table that a migration creates has an entity in the folder of the module that owns the table', () => {
     expect([...owners.keys()].sort()).toEqual([...schema.keys()].sort());
   });
 
-  it('every table is read only by modules that may import its owner, and changed only by its owner', () => {
+  it('only the module that owns a table changes the table, and only modules that may import the owner read the table', () => {
     const wrong = arrowsIn(statements, owners).filter((arrow) => brokenBy(arrow).length > 0);
     expect(wrong.map((arrow) => `${brokenBy(arrow).join()}: ${arrow.file} → ${arrow.to} (${arrow.table})`)).toEqual([]);
   });
@@ -98,8 +98,8 @@ describe('the check of the tables', () => {
   });
 });
 
-describe('a statement on a table with an account', () => {
-  it('every statement on a table with an account is limited to the account, or gives a reason in acrossAccounts', () => {
+describe('SQL statements on tables with an account', () => {
+  it('every SQL statement on a table with an account is limited to one account, or gives a reason in acrossAccounts', () => {
     const wrong = statements.flatMap((statement) =>
       brokenBounds(statement, schema).map((rule) => `${rule}: ${toldOf(statement)}`),
     );

@@ -83,8 +83,8 @@ export function hiddenTablesIn(root: string): string[] {
 const VOLATILE = /\b(clock_timestamp|timeofday|random|nextval|setval|gen_random_uuid|pg_sleep)\s*\(/g;
 
 /**
- * Returns volatile SQL functions, except in migrations and the sandbox's own schema. Citus refuses an UPDATE with a
- * volatile function, because its result may differ on each server that runs it.
+ * Returns the volatile SQL functions that the sources call, except in migrations and in the sandbox. Citus refuses an
+ * UPDATE with a volatile function, because its result may differ on each server that runs it.
  */
 export function volatileFunctionsIn(root: string): string[] {
   const found = sourcesIn(root)
@@ -98,8 +98,8 @@ export function volatileFunctionsIn(root: string): string[] {
 }
 
 /**
- * Returns the rules that the access of one module to another module's table breaks: SQL may use tables where imports
- * are allowed, and only the owner changes rows.
+ * Returns the rules that a module breaks by its access to another module's table: SQL may use tables where imports are
+ * allowed, and only the owner changes rows.
  */
 export function brokenBy({ from, to, changes }: Arrow): string[] {
   const { forbidden } = createRequire(__filename)(config) as { forbidden: Direction[] };

@@ -46,7 +46,7 @@ const comparable = ({ status, body, headers }: Answer) => {
   return JSON.stringify([status, rest, headers.get('www-authenticate')]);
 };
 
-describe('every route of the document', () => {
+describe('every route of the OpenAPI document', () => {
   it('every route of the API requires exactly one scope, or is declared as open', () => {
     const routes = protectedRoutes();
     expect(routes.length).toBeGreaterThan(30);
@@ -92,7 +92,7 @@ describe('every route of the document', () => {
     }
   });
 
-  it('answers a request about a foreign account with the same bytes as a request about an unknown account', async () => {
+  it('gives byte-identical responses to requests about a foreign account and about an unknown account', async () => {
     const foreign = await app.given.account();
     const token = await app.given.token([await app.given.account()]);
     const routes = protectedRoutes().filter(
@@ -101,7 +101,8 @@ describe('every route of the document', () => {
     expect(routes.length).toBeGreaterThan(8);
     for (const { method, template } of routes) {
       const answers: Answer[] = [];
-      // The body is malformed, so that the response shows that the account is checked before the form of the request.
+      // The body is malformed, so that the response shows that the service checks the account before the form of the
+      // request.
       const body = method === 'GET' || method === 'DELETE' ? undefined : '{';
       for (const account of [foreign, 'ZZZZZZZZZZZZ', 'x', '%00', '%27--', 'a%20b', '%F0%9F%92%A3'])
         answers.push(await app.call(method, fill(template, account), { token, body }));
@@ -209,7 +210,7 @@ it('limits the requests per minute of an application and user, and reports the l
   }
 });
 
-it('the service refuses to start with a route that declares no scope', async () => {
+it('a route that declares no scope answers every request with 500, instead of letting the caller in', async () => {
   @Controller('silent')
   class SilentController {
     @Get()

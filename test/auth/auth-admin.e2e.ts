@@ -84,7 +84,7 @@ describe('/admin/users', () => {
     },
   );
 
-  it('reports every fault in the body of a new user at once', async () => {
+  it('reports all faults in the body of a new user in one response', async () => {
     const answer = await call('POST', '/admin/users', {
       username: ' x',
       password: 'eleven char',
@@ -146,14 +146,14 @@ describe('/admin/users', () => {
     },
   );
 
-  it('refuses the username as a password, in upper or lower case', async () => {
+  it('refuses the username as a password, whether in upper or lower case', async () => {
     const username = 'some.long.user.name';
     expect(faults(await call('POST', '/admin/users', body({ username, password: 'Some.Long.User.Name' })))).toEqual([
       '/password password_weak',
     ]);
   });
 
-  it('reports a weak password and unknown accounts together with malformed members, on create and on update', async () => {
+  it('reports weak passwords, unknown accounts and malformed members in one response, on create and on update of a user', async () => {
     const wrong = { password: 'password1234', account_codes: ['NOSUCH', 1], scopes: ['write'] };
     const all = [
       '/account_codes/0 account_not_found',
@@ -166,7 +166,7 @@ describe('/admin/users', () => {
     expect(faults(await call('PUT', `/admin/users/${user.username}`, wrong)).sort()).toEqual(all);
   });
 
-  it('refuses a user with unknown accounts, whose positions it reports, or with a username that is taken', async () => {
+  it('refuses a user with unknown accounts, and reports their positions; refuses a username that is taken', async () => {
     const account = await app.given.account();
     const unknown = await call('POST', '/admin/users', body({ account_codes: ['NOSUCH', account, 'NONE'] }));
     expect(faults(unknown)).toEqual(['/account_codes/0 account_not_found', '/account_codes/2 account_not_found']);
@@ -179,7 +179,7 @@ describe('/admin/users', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409, 409]);
   });
 
-  it('changes only the members of a user that the request contains, and null clears a member', async () => {
+  it('PUT changes only those members of a user that the request contains, and null resets an optional member', async () => {
     const [one, two] = [await app.given.account(), await app.given.account()];
     const user = body({ account_codes: [one] });
     await call('POST', '/admin/users', user);
@@ -270,7 +270,7 @@ describe('/admin/applications', () => {
     expect(await audited('application.rotate_secret', login.consumer_key)).toHaveLength(1);
   });
 
-  it('changes only the members of an application that the request contains, and null clears a member', async () => {
+  it('PUT changes only those members of an application that the request contains, and null resets an optional member', async () => {
     const { consumer_key } = await oauth.application(['read'], ['password']);
     const put = (changes: object) => call('PUT', `/admin/applications/${consumer_key}`, changes);
     expect((await put({})).body).toMatchObject({ name: 'test', scopes: ['read'], grants: ['password'] });
@@ -397,7 +397,7 @@ it('no row of the database contains a secret, password or token in plain text', 
 
 it('the log contains no secret, password or token', async () => {
   let log = '';
-  // The logger writes lines directly to the descriptor of stdout, several lines at once.
+  // The logger writes directly to the file descriptor of stdout, and may write several lines at once.
   const writeSync = fs.writeSync;
   const write = jest.spyOn(fs, 'writeSync').mockImplementation(((fd: number, text: string, ...rest: never[]) => {
     if (fd !== process.stdout.fd) return writeSync(fd, text, ...rest);

@@ -52,7 +52,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     expect(await knock(answer.body.access_token, await app.given.account())).toBe(403);
   });
 
-  it('an application has no right to the grant client_credentials by default, and gets unauthorized_client', async () => {
+  it('by default, an application may not use the grant client_credentials, and gets unauthorized_client', async () => {
     const answer = await oauth.ofApplication(await oauth.application(['read']));
     expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client']);
   });
@@ -67,7 +67,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
       expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client']);
   });
 
-  it('the grant client_credentials contains the requested scopes, and is refused for a scope that the application lacks', async () => {
+  it('the grant client_credentials issues a token with the requested scopes, and refuses scopes that the application lacks', async () => {
     const client = await machine();
     expect((await oauth.ofApplication(client, { scope: 'read' })).body.scope).toBe('read');
     for (const scope of ['read update', 'admin', 'nothing', 'read  create']) {
@@ -78,7 +78,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     expect(await knock(token)).toBe(403);
   });
 
-  it('a client_credentials token names the application as the actor in the audit log; its introspection has no username', async () => {
+  it('the audit log names the application as the actor for a client_credentials token; introspection returns no username', async () => {
     const client = await machine();
     const { given } = app;
     const scene = { account, testCode: await given.test(account), token: await tokenOf(client) };
@@ -112,7 +112,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     ['without an account', { account_codes: [] }, { account_codes: ['A'] }],
     ['without the grant', { grants: ['password'] }, { grants: ['client_credentials'] }],
   ])(
-    'revokes the client_credentials tokens of an application that is %s, and revives none when the right is restored',
+    'the client_credentials tokens of an application that was %s stay revoked, even after the right is restored',
     async (_what, away, back) => {
       const client = await machine();
       const token = await tokenOf(client);
@@ -126,7 +126,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     },
   );
 
-  it('the client_credentials tokens of an application stay valid when it gets further rights', async () => {
+  it('the client_credentials tokens of an application stay valid when the application gets further rights', async () => {
     const client = await machine();
     const token = await tokenOf(client);
     const other = await app.given.account();
@@ -137,7 +137,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
 });
 
 describe('the accounts and subscriptions of users and applications', () => {
-  it('accounts and subscriptions of users and applications are stored and returned, and kept by a change that omits them', async () => {
+  it('stores and returns the accounts and subscriptions of users and applications; an update that omits them keeps them', async () => {
     const body = {
       name: 'Partner',
       scopes: ['partner'],
@@ -169,7 +169,7 @@ describe('the accounts and subscriptions of users and applications', () => {
     expect(change).toMatchObject({ action: 'user.update', changed: ['subscription_ids'] });
   });
 
-  it('refuses unknown or deleted accounts and subscriptions of a user or application, unless they were assigned before', async () => {
+  it('refuses to assign unknown or deleted accounts and subscriptions to a user or application that does not have them yet', async () => {
     const gone = await Subscribed.start(app);
     await gone.stop();
     const unknown = randomUUID();

@@ -24,7 +24,7 @@ const fail = async (login: Login, times = ATTEMPTS) => {
 };
 
 describe('a lockout after wrong passwords', () => {
-  it('after wrong passwords, locks a user only in the application that sent them', async () => {
+  it('wrong passwords lock a user only in the application that sent them', async () => {
     const login = await oauth.login();
     const stranger = { ...login, ...(await oauth.application()) };
     await fail(stranger, 2 * ATTEMPTS);
@@ -69,7 +69,7 @@ describe('refused password grants', () => {
     await Promise.all([1, 2, 3].map(() => app.app.get(TokenRefusals, { strict: false }).write()));
   };
 
-  it('writes one audit row a minute, with a count, for the refused grants of an application and address', async () => {
+  it('for each application and address, writes one audit row per minute with the number of refused password grants', async () => {
     const login = await oauth.login();
     await fail(login, 5);
     expect(await audited(login.consumer_key)).toEqual([]);
@@ -95,7 +95,7 @@ describe('refused password grants', () => {
     expect(await app.given.sql('SELECT * FROM token_refusals')).toEqual([]);
   });
 
-  it('the audit row of refused grants names a user only if all of them named the same existing user', async () => {
+  it('the audit row of refused password grants names a user only if all these grants named the same existing user', async () => {
     const unknown = await oauth.login();
     const typed = 'a password in the wrong field';
     await fail({ ...unknown, username: typed }, 2);
@@ -114,7 +114,7 @@ describe('refused password grants', () => {
     expect(found).toBe(0);
   });
 
-  it('writes the audit row of refused grants at the end of the minute, even without a further request', async () => {
+  it('writes the audit row of refused password grants at the end of the minute, even without a further request', async () => {
     const login = await oauth.login();
     await fail(login, 1);
     await app.given.sql(`UPDATE token_refusals SET since = since - interval '1 minute'`);
@@ -124,7 +124,7 @@ describe('refused password grants', () => {
   });
 });
 
-it('under OPERATOR_PASSWORDS=off, answers password grants of users with the scope admin or support like wrong passwords', async () => {
+it('with OPERATOR_PASSWORDS=off, answers users with the scope admin or support as if their password were wrong', async () => {
   const without = await startApp({ env: { ...env, OPERATOR_PASSWORDS: 'off' }, databaseUrl: app.databaseUrl });
   try {
     const elsewhere = new OAuth(without);

@@ -41,7 +41,7 @@ describe('the last operator', () => {
   const put = (username: string, body: object) => app.call('PUT', `/admin/users/${username}`, { token, body });
 
   it.each([{ disabled: true }, { scopes: ['read'] }, { scopes: null }])(
-    "keeps the last operator's right that the change %j would remove, through the API and the command line",
+    'refuses a change of a user that would leave no operator (%j), in the API and on the command line',
     async (change) => {
       expect((await put(second.username, change)).status).toBe(200);
       const before = (await app.call('GET', `/admin/users/${first.username}`, { token })).body;
@@ -77,7 +77,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('keeps one operator who can sign in, either by password or at a configured identity provider', async () => {
+  it('refuses to disable the last operator who can sign in by password or at the configured identity provider', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
     // The process under test has no identity provider, so that users of a provider do not count as operators who can
@@ -104,12 +104,12 @@ describe('the last operator', () => {
     }
   });
 
-  it('the last operator can always use the console, whose application can neither be disabled nor lose the scope admin', async () => {
+  it('the last operator can always use the console: its application can neither be disabled nor lose the scope admin', async () => {
     await signedIn(app, first);
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
     expect((await app.call('GET', CONSOLE, { token })).body).toMatchObject({ name: 'Console', disabled: false });
-    // The console's application may lose other scopes than admin. Operators can then still sign in, with the remaining
+    // The console's application may lose any scope except admin. Operators can then still sign in, with the remaining
     // rights.
     expect((await app.call('PUT', CONSOLE, { token, body: { scopes: ['admin'] } })).status).toBe(200);
     const jar = await signedIn(app, first);
@@ -145,7 +145,7 @@ describe('a right that was removed and granted again', () => {
     ['a scope of the application', () => application({ scopes: ['read'] }), () => application({ scopes: SCOPES })],
     ['the application', () => application({ disabled: true }), () => application({ disabled: false })],
   ] as const)(
-    'does not revive a token that had the removed right when the right is granted again: %s',
+    'a token stays revoked after a right of the token was removed and granted again: %s',
     async (_what, take, give) => {
       const tokens = await oauth.tokens(login, { scope: 'read update' });
       await oauth.commands.execute(take());
@@ -162,7 +162,7 @@ describe('a right that was removed and granted again', () => {
     ['an account', () => user({ accountCodes: [] }), () => user({ accountCodes: [login.account] })],
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
   ] as const)(
-    'does not revive a console session when the right that it had is removed and granted again: %s',
+    'a console session stays invalid after a right of the session was removed and granted again: %s',
     async (_what, take, give) => {
       const jar = await signedIn(app, login);
       await oauth.commands.execute(take());
@@ -178,7 +178,7 @@ describe('a right that was removed and granted again', () => {
     expect((await oauth.knock(login, access_token)).status).toBe(404);
   });
 
-  it('records the removed right in the audit log, even when the command line removed it', async () => {
+  it('the audit log records the removal of a right, even when the command line removed the right', async () => {
     await app.call('PUT', `/admin/users/${login.username}`, { token: admin, body: { scopes: null } });
     await runAdminCommand(['disable-user', '--username', login.username], app.app);
     const rows = await app.given.sql(
@@ -190,7 +190,7 @@ describe('a right that was removed and granted again', () => {
 });
 
 describe('OPERATOR_PASSWORDS=off', () => {
-  it('OPERATOR_PASSWORDS=off permanently revokes the tokens that operators obtained by password, and no tokens of clients', async () => {
+  it('OPERATOR_PASSWORDS=off permanently revokes tokens that operators obtained with a password, but no tokens of clients', async () => {
     const app = await startApp();
     const oauth = new OAuth(app);
     const [staff, client] = [await oauth.login({ scopes: ['read', 'support'] }), await oauth.login()];
@@ -229,7 +229,7 @@ describe('OPERATOR_PASSWORDS=off', () => {
     }
   });
 
-  it('does not allow a new password for an operator under OPERATOR_PASSWORDS=off', async () => {
+  it('refuses to set a new password for an operator while OPERATOR_PASSWORDS is off', async () => {
     const app = await startApp({ env: { OPERATOR_PASSWORDS: 'off' } });
     try {
       const token = await app.given.operatorOfProvider();

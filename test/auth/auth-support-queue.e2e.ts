@@ -103,7 +103,7 @@ const marks = ({ subscribed, account, queued, delivered, bookingCode, candidateI
   job,
 ];
 
-/** The routes that return lists, each with whether it accepts the filter `account_code`. */
+/** The routes that return lists; the value says whether the route accepts the filter `account_code`. */
 const LISTS: Record<string, boolean> = {
   '/admin/error-queue': true,
   '/admin/error-queue/summary': false,
@@ -190,7 +190,7 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
 
 /** Returns the status and the problem code with which the route answers an unknown id. */
 function notFound(route: string): [number, string] {
-  // The route also needs the scope `results`, which is checked before the id.
+  // A route that ends with `/raw` also requires the scope `results`, which is checked before the id.
   if (route.endsWith('/raw')) return [403, 'insufficient_scope'];
   if (route.includes('unmatched-results')) return [404, 'unmatched_result_not_found'];
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')
@@ -199,7 +199,7 @@ function notFound(route: string): [number, string] {
 }
 
 describe('the scope support, on every route that accepts it', () => {
-  it('every route that the scope support can call has a test in this file', async () => {
+  it('every route that callers with the scope support may call has a test in this file', async () => {
     const { body } = await app.call('GET', '/openapi.json');
     const documented = Object.entries(body.paths as Record<string, Record<string, any>>).flatMap(([path, operations]) =>
       Object.entries(operations)
@@ -210,7 +210,7 @@ describe('the scope support, on every route that accepts it', () => {
     expect(documented.sort()).toEqual(walked.sort());
   });
 
-  it.each(Object.keys(LISTS))('GET %s lists for support staff only entries of their accounts', async (path) => {
+  it.each(Object.keys(LISTS))("GET %s returns only entries of the caller's accounts to support staff", async (path) => {
     const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
     const answer = await ask('GET', `${path}?${query}`);
     expect(answer.status).toBe(200);
@@ -221,7 +221,7 @@ describe('the scope support, on every route that accepts it', () => {
   });
 
   it.each(Object.keys(LISTS).filter((path) => LISTS[path]))(
-    'GET %s refuses support staff a filter for an account that is not theirs, existing or not, before it checks the other parameters',
+    'for support staff, GET %s refuses a filter for a foreign or unknown account before it checks the other parameters',
     async (path) => {
       const refused = await ask('GET', `${path}?account_code=${foreign.account}&limit=0`);
       const unknown = await ask('GET', `${path}?account_code=NOBODY&limit=0`);
@@ -237,7 +237,7 @@ describe('the scope support, on every route that accepts it', () => {
     },
   );
 
-  it('refuses support staff every change of an account that is not theirs', async () => {
+  it('support staff cannot read or change anything in an account that is not theirs', async () => {
     const state = () =>
       app.given.sql(
         `SELECT (SELECT json_agg(n ORDER BY position) FROM notifications n WHERE account_code = $1) AS notifications,
@@ -310,7 +310,7 @@ describe('bulk jobs of support staff', () => {
     expect(refusal(await ask('GET', `/admin/jobs/${ofNone.body.job_id}`))).toEqual([404, 'not_found']);
   });
 
-  it('hides from support staff the partner of another account in the filter of a job', async () => {
+  it('a job of support staff does not show a partner of another account, even if the filter of the job names the partner', async () => {
     const { id } = foreign.subscribed;
     for (const token of [support, await app.given.token([mine.account, await app.given.account()], ['support'])]) {
       const { body } = await ask(

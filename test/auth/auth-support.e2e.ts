@@ -29,7 +29,7 @@ async function subscriptionOf(account: string): Promise<string> {
 }
 
 describe('the scope support', () => {
-  it('the scope support allows holding, releasing and approving only records of its accounts', async () => {
+  it("the scope support allows holding, releasing and approving only records of the caller's accounts", async () => {
     const own = await app.given.eligibility(mine);
     const other = await app.given.eligibility(foreign);
     for (const [action, body] of [
@@ -47,7 +47,7 @@ describe('the scope support', () => {
     expect(refusal(await ask('POST', '/admin/eligibilities/AB2CD3EF/release'))).toEqual([404, 'eligibility_not_found']);
   });
 
-  it('the scope support allows reading, suspending and resuming subscriptions of its accounts, but not editing them', async () => {
+  it("the scope support allows reading, suspending and resuming, but not editing, subscriptions of the caller's accounts", async () => {
     const own = await subscriptionOf(mine.account);
     const other = await subscriptionOf(foreign.account);
     const list = await ask('GET', '/admin/subscriptions');
@@ -78,7 +78,7 @@ describe('the scope support', () => {
       ]);
   });
 
-  it('the scope support allows reading the audit rows of its accounts', async () => {
+  it("the scope support allows reading only the audit rows of the caller's accounts", async () => {
     const own = await app.given.eligibility(mine);
     const other = await app.given.eligibility(foreign);
     const rows = (await ask('GET', '/admin/audit?action=eligibility.create&limit=200')).body as Record<
@@ -91,7 +91,7 @@ describe('the scope support', () => {
     expect(new Set(rows.map(({ account_code }) => account_code))).toEqual(new Set([mine.account]));
   });
 
-  it('refuses a caller with the scope support access to users, applications, accounts, the catalogue and the routes of clients', async () => {
+  it('a caller with the scope support cannot access users, applications, accounts, the catalogue or the routes of clients', async () => {
     const { account } = mine;
     for (const [method, path] of [
       ['GET', '/admin/users'],

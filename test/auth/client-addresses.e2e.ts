@@ -1,7 +1,10 @@
 import { startApp, type TestApp } from '../support/app';
 import { OAuth } from '../support/oauth';
 
-/** If a gateway writes ports into `X-Forwarded-For`, the value differs for each connection of a client. */
+/**
+ * The ports of a client's connections. Some gateways add the port to the address in `X-Forwarded-For`, so that the
+ * value differs for each connection of a client.
+ */
 const PORTS = [41001, 41002, 41003, 41004];
 const FORMS: [string, (port: number) => string][] = [
   ['an address and a port', (port) => `203.0.113.9:${port}`],
@@ -27,7 +30,7 @@ describe.each(['1', 'loopback'])('behind a gateway (TRUST_PROXY=%s)', (trustProx
   beforeEach(() => app.given.sql('TRUNCATE token_request_counts, token_refusals, login_attempts'));
 
   it.each(FORMS)(
-    'behind a gateway that writes ports into X-Forwarded-For, all requests of an address count as one client: %s',
+    'counts all requests of an address as one client, even if the gateway writes ports into X-Forwarded-For: %s',
     async (_form, entryOf) => {
       const login = await oauth.login();
       const headersOf = (port: number) => ({ 'x-forwarded-for': entryOf(port) });

@@ -20,7 +20,7 @@ afterAll(() => app.close());
 
 const knock = async (token: string) => (await new OAuth(app).knock(login, token)).status;
 
-it('oauth4webapi discovers the server, gets, refreshes, introspects and revokes tokens, and receives each error', async () => {
+it('oauth4webapi discovers the server, gets, refreshes, introspects and revokes tokens, and reports error responses', async () => {
   const options = { [oauth.allowInsecureRequests]: true };
   const issuer = new URL(app.url);
   const server = await oauth.processDiscoveryResponse(
@@ -111,8 +111,9 @@ it('openid-client discovers the server, gets, refreshes, introspects and revokes
   });
 });
 
-// The library parses every response as JSON, including that of a revocation, and throws otherwise.
-it('simple-oauth2 gets and refreshes tokens, revokes the access token alone and both tokens, and receives each error', async () => {
+// The library parses every response as JSON, including the response to a revocation. It throws an error if the response
+// is not JSON.
+it('simple-oauth2 gets and refreshes tokens, revokes one token or both tokens, and reports error responses', async () => {
   const clientWith = (secret: string) =>
     new ResourceOwnerPassword({
       client: { id: login.consumer_key, secret },
@@ -127,7 +128,7 @@ it('simple-oauth2 gets and refreshes tokens, revokes the access token alone and 
 
   const refreshed = await granted.refresh({ scope: 'read' });
   expect(refreshed.token.scope).toBe('read');
-  // RFC 7009 §2.1: an access token is revoked alone; its refresh token stays valid.
+  // Revoking an access token does not revoke its refresh token (RFC 7009 §2.1).
   expect(await refreshed.revoke('access_token')).toEqual({});
   expect(await knock(refreshed.token.access_token)).toBe(401);
   const last = await refreshed.refresh();
@@ -150,7 +151,7 @@ it('simple-oauth2 gets and refreshes tokens, revokes the access token alone and 
   });
 });
 
-it('curl gets a token as the specification shows, with any character in the password', async () => {
+it('curl gets a token with the command of the specification, whatever characters the password contains', async () => {
   const commands = new OAuth(app);
   const odd = await commands.login({ scopes: ['read'] });
   const { stdout: simple } = await run('curl', [

@@ -62,7 +62,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await app.call('GET', '/revoke')).status).toBe(405);
   });
 
-  it('the revocation of a token writes an audit row with the user of the token', async () => {
+  it('POST /revoke writes an audit row that names the user of the revoked token', async () => {
     const { access_token } = await oauth.tokens(login);
     await oauth.post('/revoke', login, { token: access_token });
     const rows = await app.given.sql(`SELECT actor FROM audit_log WHERE action = 'token.revoke' ORDER BY id DESC`);

@@ -35,7 +35,7 @@ describe('limits that hold across processes', () => {
       one.given.sql('UPDATE login_attempts SET forget_at = forget_at - make_interval(secs => $1)', [seconds]);
     beforeEach(() => one.given.sql('TRUNCATE token_request_counts, login_attempts'));
 
-    it('a lockout locks the user name in every process for its duration, and no longer', async () => {
+    it('a lockout of a user name applies in every process, and ends after the configured duration', async () => {
       const login = await oauth.login();
       await withWrongPassword(oauth, login);
       await withWrongPassword(elsewhere, login);
@@ -66,7 +66,7 @@ describe('limits that hold across processes', () => {
       }
     });
 
-    it('a user name is locked after the same number of wrong passwords, whether simultaneous or consecutive', async () => {
+    it('a user name is locked after the same number of wrong passwords, whether they arrive simultaneously or one by one', async () => {
       const login = await oauth.login();
       const wrong = Array.from({ length: 20 }, () => withWrongPassword(oauth, login));
       const answers = await Promise.all([...wrong, oauth.byPassword(login)]);
@@ -96,7 +96,7 @@ describe('limits that hold across processes', () => {
   });
 
   describe('the quota of an address', () => {
-    it('all processes share the quota of token requests per address, beyond which they answer 429 with Retry-After', async () => {
+    it('all processes share the quota of token requests per address, and answer 429 with Retry-After when it is used up', async () => {
       const third = await startApp({
         env: { SECRETS_KEY, TOKEN_RATE_LIMIT_PER_MINUTE: '10' },
         databaseUrl: one.databaseUrl,
@@ -125,7 +125,7 @@ describe('limits that hold across processes', () => {
     });
   });
 
-  it('during a flood of token requests, the service answers more API requests than it hashes passwords', async () => {
+  it('during a flood of token requests, the service answers more API requests than it issues tokens', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const flood = Promise.all(Array.from({ length: 200 }, () => oauth.byPassword(login)));
@@ -145,7 +145,7 @@ describe('limits that hold across processes', () => {
   }, 300_000);
 
   describe('the sweep of tokens', () => {
-    it('deletes expired tokens batch by batch, and keeps valid tokens and those whose rows are locked', async () => {
+    it('deletes expired tokens batch by batch, and keeps valid tokens and tokens whose rows are locked', async () => {
       const login = await oauth.login();
       const live = await oauth.tokens(login);
       const dead = await oauth.tokens(login);
@@ -160,7 +160,7 @@ describe('limits that hold across processes', () => {
       const sweep = one.app.get(TokenSweep, { strict: false });
 
       await sweep.run();
-      // The sweep keeps the token family of an expired token as long as some of its access tokens exist.
+      // The sweep keeps the token family of an expired token as long as any access token of the family exists.
       expect(await one.given.sql(families, [family['family_id']])).toEqual([{ n: 1 }]);
 
       await one.given.sql(
@@ -228,8 +228,8 @@ it('token requests get 503 with Retry-After while the database is unreachable, a
 });
 
 /**
- * Opens a proxy to the database that can be closed: it then cuts its open connections, and cuts new connections
- * immediately.
+ * Opens a proxy to the database. Closing the proxy cuts all open connections; until it is opened again, it cuts each
+ * new connection immediately.
  */
 async function openGate(to: number) {
   const sockets = new Set<Socket>();

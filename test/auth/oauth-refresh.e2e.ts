@@ -45,7 +45,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(row).toEqual({ actor: login.username });
   });
 
-  it("revoking a token family keeps the user's other token families", async () => {
+  it("revoking a token family does not revoke the user's other token families", async () => {
     const [one, other] = [await oauth.tokens(login), await oauth.tokens(login)];
     await oauth.byRefreshToken(login, one.refresh_token);
     expectInvalidGrant(await oauth.byRefreshToken(login, one.refresh_token));
@@ -63,7 +63,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     }
   });
 
-  it('answers unknown, malformed and used refresh tokens with the same bytes', async () => {
+  it('gives byte-identical responses to unknown, malformed and used refresh tokens', async () => {
     const { refresh_token, access_token } = await oauth.tokens(login);
     await oauth.byRefreshToken(login, refresh_token);
     const answers = [
@@ -76,7 +76,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
   });
 
-  it('another application cannot use or revoke a refresh token, or make it unusable', async () => {
+  it('a refresh token cannot be used, revoked or made unusable by another application', async () => {
     const other = await oauth.application();
     const first = await oauth.tokens(login);
     expectInvalidGrant(await oauth.byRefreshToken(other, first.refresh_token));
@@ -97,7 +97,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([again.status, again.body.scope]).toEqual([200, 'read update']);
   });
 
-  it('a refresh token stays usable when the request is malformed or contains a wrong client secret', async () => {
+  it('a refresh token stays usable after a malformed request or a request with a wrong client secret', async () => {
     const { refresh_token } = await oauth.tokens(login);
     await oauth.post('/token', login, `grant_type=refresh_token&refresh_token=${refresh_token}&x=1&x=2`);
     await oauth.post(
@@ -122,7 +122,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.access_token)).toBe(true);
   });
 
-  it('refuses an access token once its lifetime is over', async () => {
+  it('refuses an access token whose lifetime is over', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     await app.given.sql(`UPDATE access_tokens SET expires_at = now()`);
     expect(await alive(access_token)).toBe(false);
@@ -154,7 +154,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', () => `/admin/users/${login.username}`],
       ['application', () => `/admin/applications/${login.consumer_key}`],
-    ])('keeps the tokens of a %s when a PUT changes nothing', async (_who, path) => {
+    ])('the tokens of the %s stay valid after a PUT request that changes nothing', async (_who, path) => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       const operator = await app.given.operator();
       for (const body of [{ disabled: false }, { disabled: null }, {}])
@@ -172,7 +172,7 @@ describe('POST /token with grant_type=refresh_token', () => {
         () => new UpdateApplication(login.consumer_key, { disabled: false }),
       ],
     ] as const)(
-      'tokens of disabled %s stay revoked after enabling them again, even if SQL disabled them',
+      'when the API enables %s that were disabled by SQL in the database, their earlier tokens stay revoked',
       async (table, key, value, enable) => {
         const { access_token } = await oauth.tokens(login);
         await app.given.sql(`UPDATE ${table} SET disabled = true WHERE ${key} = $1`, [value()]);
@@ -190,7 +190,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', () => new UpdateUser(login.username, { scopes: ['read', 'create'] })],
       ['application', () => new UpdateApplication(login.consumer_key, { scopes: ['read', 'create'] })],
-    ])('a token loses a scope when the scope is removed from the %s', async (_who, change) => {
+    ])('when a scope is removed from the %s, only the tokens with that scope are revoked', async (_who, change) => {
       const wide = await oauth.tokens(login, { scope: 'read update' });
       const narrow = await oauth.tokens(login, { scope: 'read' });
       await oauth.commands.execute(change());

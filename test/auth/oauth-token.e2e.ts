@@ -47,18 +47,18 @@ describe('POST /token with grant_type=password', () => {
   });
 
   describe('the scope of a password grant', () => {
-    it('a password grant without a requested scope contains every scope that application and user share', async () => {
+    it('a password grant without a requested scope issues a token with every scope that application and user share', async () => {
       const both = await oauth.login({ scopes: ['update', 'read'], applicationScopes: ['read', 'create', 'update'] });
       expect((await oauth.tokens(both)).scope).toBe('read update');
       expect((await oauth.tokens(both, { scope: '' })).scope).toBe('read update');
     });
 
-    it('a password grant contains exactly the requested scopes', async () => {
+    it('a password grant issues a token with exactly the requested scopes', async () => {
       expect((await oauth.tokens(login, { scope: 'update read' })).scope).toBe('read update');
     });
 
     it.each(['admin', 'read admin', 'openid', 'READ', 'read  update', ' read', 'read,update', 'read "x"'])(
-      'refuses the requested scope %j as a whole, and grants nothing',
+      'refuses a password grant with the requested scope %j, and issues no token',
       async (scope) => {
         const families = () => app.given.sql('SELECT count(*) FROM token_families');
         const before = await families();
@@ -76,7 +76,7 @@ describe('POST /token with grant_type=password', () => {
   describe('client authentication at the token endpoint', () => {
     const form = { grant_type: 'password', username: 'u', password: 'p' };
 
-    it('answers missing, unknown, wrong and disabled clients with the same bytes', async () => {
+    it('gives byte-identical responses to missing, unknown and wrong client credentials and to disabled clients', async () => {
       const disabled = await oauth.application();
       await oauth.commands.execute(new UpdateApplication(disabled.consumer_key, { disabled: true }));
       const answers = [
@@ -145,7 +145,7 @@ describe('POST /token with grant_type=password', () => {
       expectError(await oauth.post('/token', login, body, { 'content-type': type }), 400, 'invalid_request');
     });
 
-    it('refuses a token request without a content type and a body', async () => {
+    it('refuses a token request that has neither a content type nor a body', async () => {
       const answer = await app.call('POST', '/token', { headers: { authorization: basic(login) } });
       expectError(answer, 400, 'invalid_request');
     });
@@ -191,7 +191,7 @@ describe('POST /token with grant_type=password', () => {
   });
 
   describe('a login that fails', () => {
-    it('answers a wrong password and an unknown, disabled or locked user with the same bytes in the same time', async () => {
+    it('gives the same response in the same time to a wrong password and to an unknown, disabled or locked user', async () => {
       const disabled = await oauth.login();
       await oauth.commands.execute(new UpdateUser(disabled.username, { disabled: true }));
       const locked = await oauth.login();
@@ -217,8 +217,8 @@ describe('POST /token with grant_type=password', () => {
         }
       expect(texts.size).toBe(1);
       const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]);
-      // Hashing a password takes at least 10 ms. A refusal without hashing would take a fraction of the time of other
-      // refusals.
+      // Hashing a password takes at least 10 ms. A refusal without hashing would take only a fraction of the time that
+      // other refusals take.
       expect(Math.min(...medians) / Math.max(...medians)).toBeGreaterThan(0.6);
     });
   });

@@ -34,7 +34,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
   const guessed = (times: number) =>
     one.given.sql(`UPDATE login_attempts SET failures = $1 WHERE consumer_key = ''`, [times]);
 
-  it('checks at most 100 wrong passwords per username and hour, over all addresses, applications and processes', async () => {
+  it('checks at most 100 wrong passwords per username and hour, across all addresses, applications and processes', async () => {
     const login = await operator();
     const [through, elsewhere] = [new OAuth(one), new OAuth(two)];
     const refusal = (await elsewhere.byPassword(wrong(await operator()))).text;
@@ -98,7 +98,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 100 }]);
   });
 
-  it('attempts of an application during its own lockout of a username do not count towards the hourly limit', async () => {
+  it('while a username is locked in an application, attempts of this application do not count towards the hourly limit', async () => {
     const login = await operator();
     for (let at = 0; at < LOCKOUT_ATTEMPTS + 3; at++) await new OAuth(one).byPassword(wrong(login));
     expect(await counted()).toMatchObject([{ failures: LOCKOUT_ATTEMPTS }]);

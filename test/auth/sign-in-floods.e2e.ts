@@ -8,8 +8,8 @@ import { holdHashing, type HeldHashes } from '../support/races';
 const FLOOD = 160;
 const REFUSED = FLOOD - PROCESSES - 128;
 /**
- * The maximum number of passwords that are hashed before that of a new caller: those already in progress, and one for
- * each waiting group.
+ * The maximum number of passwords that are hashed before the password of a new caller: the passwords that are already
+ * being hashed, and one for each waiting group of callers.
  */
 const SOON = PROCESSES + 3;
 

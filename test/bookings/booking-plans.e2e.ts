@@ -27,7 +27,7 @@ afterAll(() => app.close());
 
 it('looks up the records of a batch of bookings by index, even if the query plan was made while the table was empty', async () => {
   const scene = await app.given.scene();
-  // Autovacuum is off, because the database server's own maintenance is not part of the test.
+  // Autovacuum is off, because the test must not depend on the database server's own maintenance.
   await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');
   const client = await app.database.pool.connect();
   try {

@@ -147,12 +147,12 @@ describe('§6 Bookings', () => {
     'US/Eastern',
     'Pacific/Chatham',
     'UTC',
-  ])('the zone %s is accepted as an IANA name', async (zone) => {
+  ])('a booking may have the IANA time zone %s', async (zone) => {
     const booking = await app.given.booking(scene, await app.given.eligibility(scene), { location_timezone: zone });
     expect(booking['location_timezone']).toBe(zone);
   });
 
-  it('a booking must be inside the window of its eligibility, both ends included, and may begin in the past', async () => {
+  it('a booking must be within the window of its eligibility, including both ends, and may begin in the past', async () => {
     const changes = { schedule_start_date: inDays(-10), eligibility_end_date: inDays(10) };
     const record = await app.given.eligibility(scene, changes);
     for (const booking_on of [inDays(-11), inDays(11)]) {
@@ -222,7 +222,7 @@ describe('§6 Bookings', () => {
     for (const [status, by] of Object.entries(close)) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       await by(booking);
-      // The request to excuse an absence is not among the refused ones, because an absence may still be excused
+      // The request to excuse an absence is not among the refused requests, because an absence may still be excused
       // (bookings-rules.e2e.ts).
       const others = [close['CANCELLED'], close['ABSENT'], ...(status === 'ABSENT' ? [] : [close['EXCUSED_ABSENT']])];
       for (const again of others)
@@ -235,7 +235,7 @@ describe('§6 Bookings', () => {
     }
   });
 
-  it('each change of a booking raises an event with the next sequence, a later effective_date, and the trace of the request', async () => {
+  it("each change of a booking raises an event with the next sequence, a later effective_date, and the request's trace id", async () => {
     const record = await app.given.eligibility(scene, { client_eligibility_id: app.given.unique('EL-') });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const booked = await call('POST', pathOf(record), siteBooking(), {

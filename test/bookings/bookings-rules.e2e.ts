@@ -67,7 +67,7 @@ async function statusOf(testCode = scene.testCode): Promise<string> {
 }
 
 describe('a PUT of the unchanged appointment', () => {
-  it('answers 200 to a PUT of the unchanged appointment, changes nothing and raises no event', async () => {
+  it('answers 200 to a PUT that does not change the appointment, changes nothing and raises no event', async () => {
     const code = await booked();
     await app.given.settled();
     const [before, told] = [await call('GET', code), await events()];
@@ -90,14 +90,14 @@ describe('a PUT of the unchanged appointment', () => {
 describe('two bookings of one candidate that overlap', () => {
   const overlap = (code: string) => ({ status: 403, code: 'booking_overlaps', booking_code: code });
 
-  it('refuses a second booking of a candidate at the same second, and names the code of the first booking', async () => {
+  it('refuses a second booking of a candidate at the same start time, with the code of the first booking', async () => {
     const testCode = await otherTest();
     const first = await booked();
     expect((await book(testCode, at(0))).body).toMatchObject(overlap(first));
     expect((await book(testCode, at(1000))).status).toBe(201);
   });
 
-  it("refuses a booking that begins before the candidate's other exam ends, and accepts one that begins at its end", async () => {
+  it('refuses a booking that begins before another exam of the candidate ends, but not one that begins at that moment', async () => {
     await setTest(scene.testCode, 'duration_minutes', 90);
     const [during, after, before] = [await otherTest(), await otherTest(), await otherTest({ duration_minutes: 60 })];
     const first = await booked();
@@ -107,7 +107,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await book(before, at(-60 * 60_000))).status).toBe(201);
   });
 
-  it('accepts an overlapping booking with allow_overlap, or when the first booking was cancelled', async () => {
+  it('accepts an overlapping booking with allow_overlap, or after the first booking was cancelled', async () => {
     const [one, two] = [await otherTest(), await otherTest()];
     const first = await booked();
     expect((await book(one, { ...at(0), allow_overlap: true })).status).toBe(201);
@@ -194,7 +194,7 @@ describe('an absence that is excused afterwards', () => {
     expect(await statusOf()).toBe('EXPIRED');
   });
 
-  it('refuses to excuse an absence when the candidate has a newer eligibility for the test, or a result since the absence', async () => {
+  it('refuses to excuse an absence after which the candidate got a new eligibility or a result for the test', async () => {
     const code = await booked();
     await absence(code, false);
     await app.given.eligibility(scene, { candidate: { candidate_id: candidate } });
@@ -208,7 +208,7 @@ describe('an absence that is excused afterwards', () => {
     expect((await absence(missed, true)).body.code).toBe('booking_closed');
   });
 
-  it('of an excuse and a new record at the same time, one succeeds and the other is refused', async () => {
+  it('when an absence is excused while a new record is created, one request succeeds and one is refused', async () => {
     for (let round = 0; round < 12; round++) {
       const record = await app.given.eligibility(scene);
       candidate = record['candidate'].candidate_id as string;
@@ -232,7 +232,7 @@ describe('an absence that is excused afterwards', () => {
     }
   });
 
-  it('two simultaneous requests to excuse an absence raise one event', async () => {
+  it('two simultaneous requests to excuse an absence raise only one event', async () => {
     const code = await booked();
     await absence(code, false);
     const answers = await Promise.all([absence(code, true), absence(code, true)]);

@@ -52,7 +52,7 @@ const endNow = (record: Entry) =>
   );
 
 describe('an entry of the change feed', () => {
-  it('lists an entry after the earlier changes of its record, even if the transaction that wrote the entry began first', async () => {
+  it('the change feed lists the changes of a record in their order, even if the transaction of a later change began first', async () => {
     const [first, second] = [await app.given.eligibility(scene), await app.given.eligibility(scene)];
     const id = second['svc_eligiblity_id'] as string;
     const unitOfWork = app.app.get(UnitOfWork);
@@ -254,7 +254,7 @@ describe('a result in the change feed', () => {
     ]);
   });
 
-  it('a change feed entry names the booking that a result created for an exam without a booking', async () => {
+  it("when a result creates the missing booking of an exam, the result's entry in the change feed names this booking", async () => {
     const record = await app.given.eligibility(scene);
     await new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id));
     const [entry] = await feed('?kind=RESULT');
@@ -264,7 +264,7 @@ describe('a result in the change feed', () => {
 });
 
 describe('an expiry in the change feed', () => {
-  it('adds one entry with the time of expiry for an expired record, however many processes sweep', async () => {
+  it('adds one entry for an expired record, with the time of its expiry, even if several expiry sweeps run at once', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await Promise.all(Array.from({ length: 5 }, sweep));
@@ -275,7 +275,7 @@ describe('an expiry in the change feed', () => {
     ]);
   });
 
-  it('adds the entry of an expiry when a new record replaces the expired record before the expiry sweep', async () => {
+  it('adds the entry of an expiry even if a new record replaces the expired record before the expiry sweep', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await app.given.eligibility(scene, { candidate: record['candidate'] });
@@ -283,7 +283,7 @@ describe('an expiry in the change feed', () => {
     expect(await changes()).toEqual(['CREATED', 'EXPIRED', 'CREATED']);
   });
 
-  it('adds the entry of an expiry before the entry of any later change of the record, even if that change precedes the expiry sweep', async () => {
+  it('the change feed lists an expiry before all later changes, even if they are made before the expiry sweep runs', async () => {
     const admin = (record: Entry, what: string, body?: object) =>
       call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
     const voucher = await app.given.voucher(scene.account);
@@ -313,7 +313,7 @@ describe('an expiry in the change feed', () => {
     }
   });
 
-  it('adds no second entry for an expiry that an update or a cancelled booking caused', async () => {
+  it('adds no second entry for an expiry that an update of the record caused', async () => {
     const record = await app.given.eligibility(scene);
     const body = (await call('GET', examPath(scene, record))).body[0];
     await call('PUT', examPath(scene, record), { ...body, eligibility_end_date: '2020-01-01T00:00:00Z' });
@@ -339,7 +339,7 @@ describe('the pages of the change feed', () => {
     expect(entries).toHaveLength(1);
   });
 
-  it('a page of the change feed has as many entries as limit allows, the oldest first, and repeats none of an earlier page', async () => {
+  it('a page of the change feed has as many entries as limit allows, the oldest first, and repeats no entry of an earlier page', async () => {
     for (let n = 0; n < 7; n++) await app.given.eligibility(scene);
     const all = (await feed()).map((entry) => entry['id']);
     expect(all).toHaveLength(7);
@@ -354,7 +354,7 @@ describe('the pages of the change feed', () => {
     expect(walked).toEqual(all);
   });
 
-  it('begins the change feed at the current moment when after=now is sent', async () => {
+  it('the change feed begins at the current moment if the request contains after=now', async () => {
     await app.given.eligibility(scene);
     const { entries, next } = await page(`/accounts/${scene.account}/changes?after=now`);
     expect(entries).toEqual([]);
@@ -466,8 +466,8 @@ describe('dropping a month of the change feed', () => {
     const other = new pg.Client({ connectionString: app.databaseUrl });
     await other.connect();
     await other.query('BEGIN; SELECT pg_current_xact_id()');
-    // A transaction with a later id is committed, because a page waits only for transactions whose ids are lower than
-    // one that has ended.
+    // Commits a transaction with a higher id: a page waits for a running transaction only if a transaction with a
+    // higher id has ended.
     await app.given.sql('SELECT pg_current_xact_id()');
     const query = app.database.query.bind(app.database);
     let looks = 0;
@@ -529,7 +529,7 @@ describe('entries of past months', () => {
     expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
   };
 
-  it('the change feed returns entries of a past month while they are retained, and answers 410 to their cursor afterwards', async () => {
+  it('the change feed returns entries of a past month during their retention, and answers 410 to a cursor of that month afterwards', async () => {
     const today = new Date();
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });
@@ -556,7 +556,8 @@ describe('entries of past months', () => {
     expect(ids(await get(nextOf(page1)))).toEqual([second]);
     expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
 
-    // The partition of expired entries is kept for another day, because the entry of a late transaction may be missing.
+    // The partition is kept for one more day after its entries have expired, because a late transaction may take up to
+    // a day.
     await move({ advance_s: 3 * 3600 });
     await sandbox.app.get(ChangePartitions, { strict: false }).run();
     const page2 = await get(nextOf(page1));

@@ -142,7 +142,7 @@ test(`the change feed skips no entry and repeats no entry in ${ROUNDS} rounds of
   expect(faults).toEqual({ skipped: 0, twice: 0, undone: 0 });
 }, 600_000);
 
-test('the test detects a change feed that shows entries beyond a transaction that is still running', async () => {
+test('the test detects a change feed that lists later entries while an earlier transaction is still running', async () => {
   const query = app.database.query.bind(app.database);
   const faulty = jest
     .spyOn(app.database, 'query')

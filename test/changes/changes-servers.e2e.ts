@@ -64,7 +64,7 @@ class Dump {
 
   static async of(server: PostgresServer): Promise<Dump> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-dump-'));
-    // PostgreSQL may run as another user, who needs access to the folder.
+    // PostgreSQL may run as another operating-system user, who needs access to the folder.
     chmodSync(folder, 0o777);
     const tables = await server.query(
       `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,
@@ -118,7 +118,7 @@ describe('the change feed after a failure of the database', () => {
   });
 
   it.each(['an empty page', 'after=now'])(
-    'the change feed continues from %s after a crash in which transaction ids are reused',
+    'the change feed continues from %s after a crash that makes PostgreSQL reuse transaction ids',
     async (where) => {
       const first = await created(app, scene);
       await app.given.settled();
@@ -222,7 +222,7 @@ describe('a failover to a synchronous standby', () => {
     for (const server of [standby, primary]) await server?.end();
   });
 
-  it('after a failover, the change feed returns every acknowledged change once to readers with a cursor, whatever else is written', async () => {
+  it('after a failover, readers of the change feed receive every acknowledged change exactly once while clients keep writing', async () => {
     const acknowledged: string[] = [];
     let writing = true;
     const writers = Array.from({ length: 4 }, async () => {

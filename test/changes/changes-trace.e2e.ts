@@ -190,7 +190,7 @@ test.each<[string, (text: string) => string]>([
     (text) => text.replace('pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1))', '0))'),
   ],
 ])(
-  'the model of the change feed does not explain runs with a planted fault: %s',
+  'the model of the change feed rejects runs with a planted fault: %s',
   async (_name, fault) => {
     replaced = fault;
     try {

@@ -19,7 +19,7 @@ const ids = async (q: string, more = '') => {
 };
 
 describe('the search of candidates', () => {
-  it('the search of candidates finds a record by the beginning of any of its names and codes, in upper or lower case', async () => {
+  it('the candidate search finds a record by the beginning of any of its names and codes, in upper or lower case', async () => {
     const record = await app.given.eligibility(scene, {
       client_eligibility_id: 'Zeta-77',
       candidate: {
@@ -50,7 +50,7 @@ describe('the search of candidates', () => {
     expect(found).toMatchObject({ account_code: scene.account, status: 'ELIGIBLE', candidate: record['candidate'] });
   });
 
-  it('the search of candidates ignores the case of letters of every script', async () => {
+  it('the candidate search ignores the case of letters in every script', async () => {
     const record = await app.given.eligibility(scene, {
       candidate: { first_name: 'Ödön', last_name: 'ÅSTRÖM-Παπάς', email: 'ΝΊΚΟΣ@example.org' },
     });
@@ -110,7 +110,7 @@ describe('the search of candidates', () => {
     for (const q of ['173', '555-017', '1A 9QQ', '9QQ']) expect([q, await ids(q)]).toEqual([q, []]);
   });
 
-  it('after an update, the search finds a candidate by the new name, and not by the old name', async () => {
+  it('after an update, the candidate search finds a candidate by the new name, and not by the old name', async () => {
     const record = await app.given.eligibility(scene, { candidate: { last_name: 'Beforehand', postal_code: '70707' } });
     const id = record['svc_eligiblity_id'] as string;
     const candidate = { ...record['candidate'], last_name: 'Áfterwards', postal_code: null, office_phone: '7070700' };
@@ -127,7 +127,7 @@ describe('the search of candidates', () => {
     ]);
   });
 
-  it('the search of candidates returns every record once, page by page, and only records of an account if the request names one', async () => {
+  it('the candidate search returns each record once, page by page; if the request names an account, only its records', async () => {
     const other = await app.given.scene();
     const made: string[] = [];
     for (let n = 0; n < 5; n++)
@@ -149,7 +149,7 @@ describe('the search of candidates', () => {
     expect(await ids('same')).toHaveLength(10);
   });
 
-  it('the search of candidates lists each record with a booking code that begins with the search text once, page by page', async () => {
+  it('the candidate search lists a record once, even if several of its booking codes begin with the search text', async () => {
     const many = await app.given.scene();
     await app.given.records(230, many, {
       svc_eligiblity_id: `translate(lpad(to_hex(n), 8, 'y'), '0123456789abcdefy', 'ABCDEFGHJKMNPQRSY')`,
@@ -181,12 +181,12 @@ describe('the search of candidates', () => {
     expect([sizes, new Set(walked).size]).toEqual([[90, 90, 50], 230]);
   });
 
-  it('the search of candidates requires a search text and the scope admin', async () => {
+  it('the candidate search requires a search text and the scope admin', async () => {
     expect((await search('')).status).toBe(400);
     expect((await app.call('GET', '/admin/candidates?q=a', { token: scene.token })).status).toBe(403);
   });
 
-  it("the search of candidates reads a small part of an account's records, because it uses indexes", async () => {
+  it("the candidate search reads only a small part of an account's records, because the search uses indexes", async () => {
     await app.given.records(20_000, scene, { updated_datetime: `'2020-01-01Z'` });
     await app.given.sql('ANALYZE eligibilities, eligibility_search_keys');
     const since = `/accounts/${scene.account}/eligibilities?updated_since=2099-01-01T00:00:00Z`;

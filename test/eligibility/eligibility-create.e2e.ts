@@ -96,7 +96,7 @@ describe('§5 Create', () => {
     expect(eligible.body).toMatchObject({ status: 'ELIGIBLE', eligibility_status_message: null });
   });
 
-  it('before its window begins, a record is ELIGIBLE but not eligible_to_schedule, with the reason', async () => {
+  it('before the window of a record begins, it is ELIGIBLE but not eligible_to_schedule, and a message states the reason', async () => {
     const { body: record } = await create(body({ schedule_start_date: dateTime(Date.now() + 3_600_000) }));
     expect(record).toMatchObject({ status: 'ELIGIBLE', eligible_to_schedule: false });
     expect(record.eligibility_status_message).toEqual(expect.any(String));
@@ -199,7 +199,7 @@ describe('§5 Create', () => {
 });
 
 describe('§5 Create: one live record for account, candidate and test', () => {
-  it('refuses a second live record with duplicate_eligibility and the id of the first', async () => {
+  it('answers duplicate_eligibility, with the id of the live record, to the creation of a second live record', async () => {
     const sent = body();
     const first = await create(sent);
     const second = await create(sent);

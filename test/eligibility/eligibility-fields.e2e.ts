@@ -13,7 +13,7 @@ afterAll(() => app.close());
 const create = (body: unknown) =>
   app.call('POST', `/accounts/${scene.account}/candidates`, { token: scene.token, body });
 
-/** Returns a valid body with the member at the dotted path set; `undefined` removes it. */
+/** Returns a valid body in which the member at the dotted path has the given value; `undefined` removes the member. */
 function bodyWith(path: string, value: unknown): Record<string, any> {
   const body = app.given.eligibilityBody(scene.testCode);
   const names = path.split('.');
@@ -50,7 +50,7 @@ describe('§5 field rules: lengths in code points', () => {
     ]);
   });
 
-  it('province_state accepts 100 characters outside of the United States', async () => {
+  it('outside of the United States, province_state accepts 100 characters', async () => {
     const abroad = (province: string) => {
       const body = bodyWith('candidate.country', 'DE');
       body['candidate'].province_state = province;
@@ -85,7 +85,8 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['candidate.candidate_id', 'x'.repeat(51), 'too_long'],
     ['candidate.candidate_id', 'a/b', 'candidate_id_invalid'],
     ['candidate.candidate_id', 'a\\b', 'candidate_id_invalid'],
-    // In a URL, "." and ".." mean the current and the parent folder. No path could name a candidate with such an id.
+    // In a URL, "." and ".." mean the current and the parent folder. A path could therefore not name a candidate with
+    // one of these ids.
     ['candidate.candidate_id', '..', 'candidate_id_invalid'],
     ['candidate.candidate_id', '.', 'candidate_id_invalid'],
     ['candidate.candidate_id', ' a', 'candidate_id_invalid'],

@@ -110,7 +110,7 @@ describe('§5 Launch', () => {
       expect([code, (await app.call('GET', `/launch/${code}`)).status]).toEqual([code, 404]);
   });
 
-  it('deletes unused launch links a month after their expiry, and keeps only the last used link of each record', async () => {
+  it('deletes unused launch links a month after their expiry, and all used links of a record except the last used one', async () => {
     const record = await app.given.eligibility(scene);
     const [unused, recent, used, last] = [
       await launchPath(record),
@@ -199,7 +199,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('a launch link for a booked exam is issued at the earliest launch_minutes_before minutes before the exam', async () => {
+  it('a launch link for a booked exam is issued at most launch_minutes_before minutes before the exam', async () => {
     const early = await app.given.scene();
     await app.given.sql('UPDATE tests SET launch_minutes_before = 30 WHERE account_code = $1', [early.account]);
     const record = await app.given.eligibility(early);
@@ -231,7 +231,7 @@ describe('§5 Launch', () => {
     },
   );
 
-  it('testLaunchInfo answers the same 404 to an unknown id and to an id of another account, except for the instance', async () => {
+  it('testLaunchInfo answers an id of another account with the same 404 as an unknown id', async () => {
     const other = await app.given.scene();
     const foreign = await info(idOf(await app.given.eligibility(other)));
     const unknown = await info('ZZZZZZZZ');

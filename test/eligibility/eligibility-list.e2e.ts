@@ -5,7 +5,7 @@ import { whatIsAsked } from '../support/statements';
 
 /**
  * Measures how many storage pages PostgreSQL reads for one page of an account's list, among 60,000 records. Each
- * statement is taken from the service, and explained with the plan of its first execution on a connection.
+ * statement of the request is repeated with EXPLAIN on a new connection, which has not executed the statement before.
  */
 const RECORDS = 60_000;
 const MOST_PAGES = 500;
@@ -79,7 +79,7 @@ describe('the list of an account', () => {
     ['client_eligibility_id=NOBODY', 0],
     ['client_eligibility_id=CL-7', 1],
     ['client_eligibility_id=cl-7', 0],
-  ])('reads no more records than the requested page for %s', async (query, rows) => {
+  ])('the list of eligibilities reads no more records than the requested page has: %s', async (query, rows) => {
     const found = await pagesOf(query.replace('EMPTY', empty).replace('TEST', scene.testCode));
     expect(found.rows).toBe(rows);
     expect(found.pages).toBeLessThan(MOST_PAGES);
@@ -130,7 +130,7 @@ describe('the list filtered by updated_since', () => {
 });
 
 describe('a record whose window is over', () => {
-  it('the list of eligibilities shows a record whose window is over only under the status EXPIRED, in order, whether or not the expiry is already stored', async () => {
+  it('a record is listed and filtered as EXPIRED as soon as its window is over, even before its expiry is stored', async () => {
     const own = await app.given.scene();
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) ids.unshift((await app.given.eligibility(own))['svc_eligiblity_id'] as string);

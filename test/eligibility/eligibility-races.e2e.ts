@@ -138,7 +138,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('simultaneous swaps of vouchers between records cause no deadlock, and the uses agree with the redemptions', async () => {
+  it('simultaneous swaps of vouchers cause no deadlock, and each voucher’s uses equal its redemptions', async () => {
     const codes = await Promise.all(Array.from({ length: 6 }, () => app.given.voucher(scene.account, { max_uses: 3 })));
     const records = await Promise.all(Array.from({ length: 5 }, () => app.given.eligibility(scene)));
     for (let round = 0; round < ROUNDS; round++) {
@@ -156,7 +156,7 @@ describe('§5 races, on two applications and one database', () => {
     for (const row of rows) expect([row['uses'], row['uses'] <= 3]).toEqual([row['redemptions'], true]);
   });
 
-  it('accepts the first of two simultaneous bookings of one eligibility with 201 and refuses the second with 403, with one event', async () => {
+  it('accepts one of two simultaneous bookings of a record, answers 403 to the other, and raises one event', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const answers = await Promise.all(
@@ -199,7 +199,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('of a simultaneous cancellation, absence and excused absence of a booking, accepts only one, or the absence and then its excuse', async () => {
+  it('if a cancellation, an absence and its excuse arrive together, one request succeeds, or two: the absence and then the excuse', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       const path = `/accounts/${scene.account}/bookings/${booking['booking_code']}`;
@@ -262,7 +262,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(row['city']).toBe(row['suffix']);
   });
 
-  it('an update that revives an expired record and a simultaneous create result in one live record', async () => {
+  it('an update that revives an expired record, and a simultaneous create, together lead to only one live record', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const record = await app.given.eligibility(scene, body);

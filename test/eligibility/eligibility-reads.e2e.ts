@@ -7,8 +7,8 @@ let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let candidate: string;
 let otherTest: string;
 /**
- * The ids of one candidate's records, newest first: PENDING, SCHEDULED, EXPIRED by its window, ABSENT, CANCELLED,
- * COMPLETED, EXPIRED.
+ * The ids of one candidate's records, newest first. Their statuses: PENDING, SCHEDULED, EXPIRED (only the window is
+ * over), ABSENT, CANCELLED, COMPLETED, EXPIRED (stored).
  */
 const ids: string[] = [];
 
@@ -131,7 +131,7 @@ describe('§5 Read', () => {
     expect([answer.status, idsOf(answer)]).toEqual([200, ids]);
   });
 
-  it('all three routes answer 404 candidate_not_found for a candidate that the account never had', async () => {
+  it('every read route answers 404 candidate_not_found for a candidate that the account never had', async () => {
     const elsewhere = await app.given.scene();
     for (const path of ['', '/eligibilities?status=all', `/tests/${scene.testCode}`]) {
       const unknown = await get(`/candidates/nobody${path}`);
@@ -238,7 +238,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     for (let at = 0; at < 7; at++) made.unshift((await app.given.eligibility(board))['svc_eligiblity_id'] as string);
   });
 
-  it('the list of eligibilities links to the next page with an absolute URL, and returns each record once during writes', async () => {
+  it('the list of eligibilities has absolute page links, and returns each record once even during writes', async () => {
     const seen: string[] = [];
     let next: string | undefined =
       `${app.url}/accounts/${board.account}/eligibilities?limit=3&test_code=${board.testCode}`;
@@ -267,7 +267,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(await list(`?updated_since=${dateTime(Date.now() - 60_000)}`)).toMatchObject({ body: all.body });
   });
 
-  it('the list of eligibilities can be filtered by client_eligibility_id, which finds cancelled records, too', async () => {
+  it('the list of eligibilities can be filtered by client_eligibility_id, and then contains cancelled records, too', async () => {
     const sceneOfOne = await app.given.scene();
     const find = async (query: string) =>
       idsOf(
@@ -296,7 +296,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect([idsOf(page), await find(new URL(next).search.slice(1))]).toEqual([[again], [cancelled]]);
   });
 
-  it('the filter updated_since finds a record once its end date has passed, because it has become EXPIRED', async () => {
+  it('the filter updated_since treats the end date of an expired record as the time of its last change', async () => {
     const sceneOfOne = await app.given.scene();
     const record = await app.given.eligibility(sceneOfOne);
     await app.given.sql(
@@ -335,7 +335,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter, code })]);
   });
 
-  it('reports all faults of the query of eligibilities at once, and treats a limit over 200 as 200', async () => {
+  it('reports all faulty query parameters of the list of eligibilities in one response, and accepts a limit over 200', async () => {
     const answer = await list('?limit=0&cursor=&test_code=%20&updated_since=x');
     expect(answer.body.errors.map((fault: any) => fault.parameter).sort()).toEqual(
       ['cursor', 'limit', 'test_code', 'updated_since'].sort(),

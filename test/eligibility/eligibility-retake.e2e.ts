@@ -68,7 +68,7 @@ describe('the retake policy of a test', () => {
     expect((await create(scene, 'planned', body)).status).toBe(200);
   });
 
-  it('refuses a second record with the id of the live record, even if the retake policy does not allow another attempt', async () => {
+  it('refuses a second record as duplicate_eligibility with the id of the live record, even if the retake policy would refuse it as well', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'live');
     const planned = { schedule_start_date: inDays(31), client_eligibility_id: 'live-1' };
@@ -100,7 +100,7 @@ describe('the retake policy of a test', () => {
     expect((await create(scene, 'often')).body.code).toBe('duplicate_eligibility');
   });
 
-  it('refuses another attempt without a date when the candidate has used all attempts that the test allows in total', async () => {
+  it('when the candidate has used all attempts that the test allows in total, refuses another attempt and names no date', async () => {
     const scene = await sceneWith({ max_attempts: 1 });
     await attempt(scene, 'once', 5000);
     const refused = await create(scene, 'once');
@@ -161,7 +161,7 @@ describe('the retake policy of a test', () => {
     }
   });
 
-  it('creates one record for a candidate when two creates for a test with a retake policy arrive together', async () => {
+  it('creates only one record when eight creates for the same candidate and a test with a retake policy arrive together', async () => {
     const scene = await sceneWith({ wait_days: 1, max_attempts: 5 });
     await attempt(scene, 'twice', 2);
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(scene, 'twice')));
@@ -169,7 +169,7 @@ describe('the retake policy of a test', () => {
     expect(codes).toEqual([200, ...Array.from({ length: 7 }, () => 'duplicate_eligibility')]);
   });
 
-  it('refuses the lines of an import that the retake policy does not allow, and imports the others', async () => {
+  it('refuses the lines of an import that the retake policy does not allow, and imports the other lines', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     for (const refused of ['row-7', 'row-4999', 'row-9999']) await attempt(scene, refused);
     const rows = Array.from({ length: 10_000 }, (_, n) =>
@@ -196,7 +196,7 @@ describe('the retake policy of a test', () => {
     ['a wait of no days', { wait_days: 0 }, '/retake/wait_days', 'out_of_range'],
     ['an unknown member', { wait: 3 }, '/retake/wait', 'unknown_field'],
     ['a policy that is no object', [3], '/retake', 'type_invalid'],
-  ])('refuses a retake policy: %s', async (_title, retake, pointer, code) => {
+  ])('refuses an invalid retake policy: %s', async (_title, retake, pointer, code) => {
     const refused = await policy(await app.given.scene(), retake);
     expect([refused.status, refused.body.errors.map((fault: any) => [fault.pointer, fault.code])]).toEqual([
       400,

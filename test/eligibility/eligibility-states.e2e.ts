@@ -20,7 +20,7 @@ afterAll(() => app.close());
 
 interface Subject {
   record: Record<string, any>;
-  /** The current or former booking of the record; an invented code when there was none. */
+  /** The code of the current or former booking of the record; an invented code if there has been no booking. */
   bookingCode: string;
 }
 
@@ -105,7 +105,7 @@ const TRIGGERS = {
 } satisfies Record<string, (subject: Subject) => Promise<Answer>>;
 type Trigger = keyof typeof TRIGGERS;
 
-/** The expected response to a trigger, and the status of the record afterwards. */
+/** The expected response to a request or another trigger of a transition, and the status of the record afterwards. */
 type Outcome = [answer: number | string, status: Status];
 
 const refusedBy = (answers: Partial<Record<Status, string>>) => answers;
@@ -232,7 +232,7 @@ describe('§5 the table of states, status × trigger', () => {
     ['cancel booking', 'EXPIRED'],
     ['excused absence', 'EXPIRED'],
     ['absence', 'ABSENT'],
-  ] as const)('the trigger "%s" makes a SCHEDULED record whose window is over %s', async (trigger, status) => {
+  ] as const)('on the trigger "%s", a SCHEDULED record whose window is over becomes %s', async (trigger, status) => {
     const subject = await scheduled();
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now(), booking_on = now() - interval '1 h' WHERE svc_eligiblity_id = $1`,
@@ -243,7 +243,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(await statusOf(subject)).toBe(status);
   });
 
-  it('a record is returned as EXPIRED from its end date on, without any job having run', async () => {
+  it('from its end date on, a record is returned as EXPIRED, even if no background job has run', async () => {
     const end = Math.ceil(Date.now() / 1000) * 1000 + 1000;
     const subject = await eligible({ eligibility_end_date: dateTime(end) });
     expect(await statusOf(subject)).toBe('ELIGIBLE');

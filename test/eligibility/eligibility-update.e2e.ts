@@ -50,7 +50,7 @@ describe('§5 Update', () => {
     expect(await read(record)).toEqual({ ...record, candidate: { ...record['candidate'], city: 'Troy' } });
   });
 
-  it('clears a member of an eligibility that an update sends as null', async () => {
+  it('clears a member of an eligibility if an update contains null for this member', async () => {
     const key = await app.given.attributeKey(scene.account);
     const filled = {
       ...{ middle_name: 'K', suffix: 'S', address1: 'a', address2: 'b', city: 'c', postal_code: '1' },
@@ -85,7 +85,7 @@ describe('§5 Update', () => {
     ['candidate.candidate_id'],
     ['test_code'],
     ['candidate'],
-  ])('an update without %s is refused with the fault required, like a create', async (path) => {
+  ])('an update without %s is refused with the fault code "required", like a create', async (path) => {
     const record = await create();
     const body = structuredClone(record);
     const [name, member] = path.split('.') as [string, string?];
@@ -97,7 +97,7 @@ describe('§5 Update', () => {
     expect([nulled.status, faultsOf(nulled)]).toEqual([400, [`/${path.replace('.', '/')} required`]]);
   });
 
-  it('§2 reports every fault of path, form, catalogue and vouchers in one response, and changes nothing', async () => {
+  it('§2 an update reports every fault of path, form, catalogue and vouchers at once, and changes nothing', async () => {
     const record = await create({
       schedule_start_date: '2027-01-01T00:00:00Z',
       eligibility_end_date: '2029-01-01T00:00:00Z',
@@ -201,7 +201,7 @@ describe('§5 Update', () => {
     expect([now['status'], now['candidate'].last_name]).toEqual(['SCHEDULED', 'King']);
   });
 
-  it('an update that moves the end date into the past makes the record EXPIRED, and one that moves it into the future revives the record', async () => {
+  it('a record becomes EXPIRED when an update moves its end date into the past, and revives when one moves it into the future', async () => {
     const record = await create();
     expect((await update(record, { eligibility_end_date: '2020-01-01T00:00:00Z' })).status).toBe(204);
     expect(await read(record)).toMatchObject({ status: 'EXPIRED', eligible_to_schedule: false });

@@ -16,7 +16,7 @@ let one: TestApp;
 let two: TestApp;
 let operator: string;
 
-// Two processes share the database, so that every test shows that together they announce each end of a record once.
+// Two processes share the database, so that every test shows that together they add each change EXPIRING only once.
 beforeAll(async () => {
   one = await startApp({ env: SANDBOX });
   two = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });
@@ -119,7 +119,7 @@ describe('EXPIRING', () => {
     ]);
   });
 
-  it('the change EXPIRING occurs again for a new end of a record’s window, and not again for an end that was announced', async () => {
+  it('when the window of a record gets a new end, the change EXPIRING occurs again before the new end', async () => {
     const of = await scene([5]);
     const record = await recordIn(of, 4);
     expect(await announced(of)).toHaveLength(1);
@@ -131,7 +131,7 @@ describe('EXPIRING', () => {
     expect(await announced(of)).toHaveLength(3);
   });
 
-  it('the change EXPIRING occurs only in accounts with expiring_days, and no longer after they are removed', async () => {
+  it('the change EXPIRING occurs only in accounts with expiring_days, and no longer after this member is cleared', async () => {
     const without = await one.given.scene();
     await recordIn(without, 2);
     expect(await announced(without)).toEqual([]);

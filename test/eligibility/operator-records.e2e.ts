@@ -35,7 +35,7 @@ async function needingApproval(scene: typeof mine, changes: { candidate?: object
 }
 
 describe('the records of a candidate', () => {
-  it('an operator sees the reasons why a record waits and the actions that are possible on it', async () => {
+  it('an operator sees the hold reason and booking of a record, and the actions that its state allows', async () => {
     const voucher = await app.given.voucher(mine.account);
     const record = await app.given.eligibility(mine, { voucher_codes: [voucher] });
     const id = record['svc_eligiblity_id'] as string;
@@ -104,7 +104,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results without photo and video link, which separate requests return, with an audit row for each', async () => {
+  it('lists results without photo and video link; separate requests return these, and each writes an audit row', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;
@@ -188,7 +188,7 @@ describe('the records that wait for an operator', () => {
   const waiting = (wait: string, more = '', token = operator) =>
     get(`/admin/eligibilities?waiting_for=${wait}${more}`, token);
 
-  it('the list of waiting records contains the records of all accounts that have accommodations to approve or a hold', async () => {
+  it('the records that wait for an operator are the records on hold and those that need an approval, in all accounts', async () => {
     const approval = (await needingApproval(mine))['svc_eligiblity_id'];
     const held = (await app.given.eligibility(foreign))['svc_eligiblity_id'];
     const both = (await needingApproval(foreign))['svc_eligiblity_id'];
@@ -227,7 +227,7 @@ describe('the records that wait for an operator', () => {
     expect([...idsOf(first), ...idsOf(await get(next))]).toEqual(made);
   });
 
-  it('the list of waiting records requires a known reason for waiting and a known account', async () => {
+  it('the list of waiting records refuses an unknown or missing reason for waiting, and an unknown or foreign account', async () => {
     expect(refusal(await waiting('NOTHING'))).toEqual([400, 'validation_error']);
     expect((await get('/admin/eligibilities')).status).toBe(400);
     expect(refusal(await waiting('HOLD', '&account_code=NOSUCHACCOUNT'))).toEqual([400, 'account_not_found']);

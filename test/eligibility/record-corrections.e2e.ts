@@ -76,7 +76,7 @@ it('refuses a second booking of a record, and names the code of the open booking
 });
 
 describe('vouchers', () => {
-  it("GET of the route that sets a record's vouchers returns them", async () => {
+  it('GET …/vouchers returns the voucher codes of a record, which PUT of the same route sets', async () => {
     const codes = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)].sort();
     const record = await app.given.eligibility(scene, { voucher_codes: codes });
     expect((await call('GET', `${testOf(record)}/vouchers`)).body).toEqual({ voucher_codes: codes });

@@ -126,7 +126,7 @@ const read = async (record: Entity) =>
 
 describe('the diagram of an eligibility', () => {
   const arrows = arrowsOf('An eligibility');
-  /** Two arrows of the diagram are tested separately, because the record needs a special history. */
+  /** Two arrows of the diagram are tested separately, because they need a record with a special history. */
   const own = [
     '[*] PENDING create, accommodations to approve',
     'EXPIRED PENDING the same, on hold or with accommodations to approve',
@@ -151,7 +151,7 @@ describe('the diagram of an eligibility', () => {
     },
   );
 
-  it('an eligibility begins as PENDING with accommodations to approve, and is PENDING again when its window is reopened', async () => {
+  it('an eligibility with accommodations to approve begins as PENDING, and is PENDING again when its window is reopened', async () => {
     const record = await createToApprove();
     expect(record['status']).toBe('PENDING');
     await end(record);

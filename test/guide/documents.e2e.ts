@@ -8,8 +8,9 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Runs the command lines of the documents that no walk-through covers (test/architecture/code-blocks.spec.ts lists the
- * test of each), unchanged, in a folder like the repository's, next to a sandbox.
+ * Runs command lines of the documents unchanged, next to a sandbox, in a folder with the layout of the repository.
+ * These are the command lines that no walk-through runs; test/architecture/code-blocks.spec.ts lists the test of each
+ * section.
  */
 const ROOT = resolve(__dirname, '../..');
 
@@ -57,7 +58,7 @@ async function type(lines: string, env: Record<string, string> = {}): Promise<st
 
 const ofInstallation = () => ({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: secretsKey, SANDBOX: 'true' });
 
-/** Returns the token that docs/oauth.md requests. */
+/** Runs the commands of docs/oauth.md that request a token, and returns the token. */
 async function login({ consumer_key, consumer_secret, username, password }: Record<string, string>): Promise<string> {
   const [lines] = blocksOf('docs/oauth.md', 'The token service', 'sh');
   const said = await type(lines, {
@@ -204,7 +205,7 @@ describe('the command lines of the documents', () => {
     expect(row).toEqual({ may: true });
   }, 240_000);
 
-  it('a start does not compile the service again when only the client packages were built since the last build', () => {
+  it('scripts/start.mjs does not compile the service again if only a client package was built after the service', () => {
     const built = join(ROOT, 'clients/typescript/dist');
     mkdirSync(built, { recursive: true });
     writeFileSync(join(built, '.built-just-now'), '');

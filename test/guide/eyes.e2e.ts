@@ -33,7 +33,7 @@ const targets = dashboards.flatMap(({ file, panels }) =>
   panels.flatMap((panel) => panel.targets.map((target) => ({ where: `${file}: ${panel.title}`, ...target }))),
 );
 
-/** Returns the entries of a runbook by alert: each is the part between two level-three headings. */
+/** Maps each alert of a runbook to its entry: the text from its level-three heading to the next heading. */
 const entriesOf = (text: string) =>
   new Map(
     text

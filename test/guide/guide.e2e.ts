@@ -85,7 +85,7 @@ describe('the guide on the web', () => {
     expect([complaints, refusals]).toEqual([[], []]);
   }, 180_000);
 
-  it('the page of the API shows every operation and every member as text, which the search of a browser finds', async () => {
+  it('the page of the API shows every operation and every member as text, so that the search of a browser finds them', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${app.url}/guide/api.html`);
     const text = await page.locator('main').innerText();

@@ -94,7 +94,7 @@ describe('README.md', () => {
       expect(booking.status).toBe('BOOKED');
       expect(status).toBe(200);
       expect(records[0].status).toBe('COMPLETED');
-      // The partner still runs here, so that nothing is in the queue of the account.
+      // The partner is still running here, so that the account's error queue is empty.
       expect(queue).toEqual([]);
 
       await partner.says(/"EXAM_COMPLETED"/);
@@ -104,7 +104,7 @@ describe('README.md', () => {
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
     }, 240_000);
 
-    it('after the walk-through, the commands of docs/operations.md for the error queue work', async () => {
+    it('the error queue commands of docs/operations.md work after the walk-through of README.md', async () => {
       const base = await service.says(/Ready: (\S+)/);
       const sandbox = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'));
       const { consumer_key, consumer_secret, username, password } = sandbox.operator;

@@ -17,8 +17,8 @@ let username: string;
 let credentials: { consumerKey: string; consumerSecret: string; username: string; password: string };
 
 /**
- * A proxy between the client and the service: it counts requests, changes answers as the test plans, and delays
- * requests for the change feed until it contains every change.
+ * A proxy between the client and the service. It counts requests, replaces or drops responses as the test specifies,
+ * and delays each request for the change feed until the feed contains every change.
  */
 let front: Server;
 let baseUrl: string;
@@ -102,21 +102,21 @@ const list = (of: EligibilityClient) =>
   of.api.GET('/accounts/{account_code}/eligibilities', { params: { path: { account_code: account } } });
 
 describe('the client for TypeScript', () => {
-  it('the TypeScript client requests one token for many calls, and a new token when the first is revoked', async () => {
+  it('the TypeScript client uses one token for many calls, and requests a new token when that token is no longer valid', async () => {
     const caller = client();
     await Promise.all(Array.from({ length: 8 }, () => list(caller)));
     expect(tokens()).toBe(1);
     await app.given.sql('UPDATE access_tokens SET expires_at = now()');
     await Promise.all(Array.from({ length: 8 }, () => list(caller)));
     expect(tokens()).toBe(2);
-    // Deleting the family also invalidates the refresh token, so the client must use the password.
+    // Deleting the token family also invalidates its refresh token, so the client must use the password.
     await app.given.sql('DELETE FROM access_tokens');
     await app.given.sql('DELETE FROM token_families');
     await list(caller);
     expect(tokens()).toBe(4);
   });
 
-  it('the TypeScript client throws the refusals of the token service and of the API as errors', async () => {
+  it('the TypeScript client throws an error when the token service or the API refuses a request', async () => {
     await expect(list(client({ password: 'wrong' }))).rejects.toThrow(TokenError);
     await expect(list(client({ password: 'wrong' }))).rejects.toMatchObject({ status: 400, code: 'invalid_grant' });
     const caller = client();
@@ -127,7 +127,7 @@ describe('the client for TypeScript', () => {
     await expect(refused).rejects.toMatchObject({ status: 403, code: 'account_forbidden' });
   });
 
-  it('the TypeScript client retries temporary failures, and creates one record when a response was lost', async () => {
+  it('the TypeScript client retries temporary failures, and creates only one record when a response was lost', async () => {
     const caller = client();
     const path = `POST /accounts/${account}/candidates`;
     plan = (line, count) => (line === path && count <= 2 ? (count === 1 ? 503 : 'lose') : 'forward');
@@ -179,7 +179,7 @@ describe('the client for TypeScript', () => {
 });
 
 describe('clients/typescript/README.md', () => {
-  it('the program in clients/typescript/README.md works with the packed package', async () => {
+  it('the program in clients/typescript/README.md works with the built package', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-client-'));
     const built = spawnSync('node', ['scripts/build-clients.mjs', folder], { cwd: ROOT, encoding: 'utf8' });
     expect(`${built.status} ${built.stderr}`).toMatch(/^0/);

@@ -51,7 +51,7 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
 
 describe('§2 every response', () => {
   it.each(['40P01', '40001'])(
-    'answers 503 with Retry-After, not 500, to a change that PostgreSQL aborts with %s at each attempt',
+    'a request whose changes PostgreSQL aborts with %s at every attempt gets 503 with Retry-After, not 500',
     async (state) => {
       await app.given.sql(
         `CREATE FUNCTION aborted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -151,7 +151,7 @@ describe('§2 every response', () => {
   });
 
   it.each(['', 'x'.repeat(65), 'a b', 'a,b', 'é', 'a/b', '<script>'])(
-    'generates a new request id when the request sends X-Request-Id %j',
+    'generates a new request id if the X-Request-Id of the request is %j',
     async (id) => {
       const answer = await get('/health/live', { 'x-request-id': id });
       expect(answer.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
@@ -161,7 +161,7 @@ describe('§2 every response', () => {
 });
 
 describe('§2 problems', () => {
-  it('lists every problem code in the catalogue, and answers 404 to an unknown code', async () => {
+  it('the catalogue of errors lists problem codes with their status, and answers 404 to an unknown code', async () => {
     const { body } = await app.call('GET', '/problems');
     const codes = (body as { code: string; status: number }[]).map(({ code, status }) => `${code} ${status}`);
     for (const plain of [
@@ -269,14 +269,14 @@ describe('§2 unusual paths', () => {
   });
 
   it.each(['%FF', '%00', '%2F', '..', 'x'.repeat(3000), '%E2%80%8F', '__proto__', 'constructor'])(
-    'a request for the account code %s is answered like one for an unknown account',
+    'a request with the unusual account code %s gets 400, 403 or 404',
     async (segment) => {
       const answer = await rawCall(app.url, 'GET', `/accounts/${segment}/eligibilities`, { headers: bearer() });
       expect([400, 403, 404]).toContain(answer.status);
     },
   );
 
-  it('bytes that are not HTTP receive a response or a closed connection, and the service stays up', async () => {
+  it('malformed and unusual HTTP requests get no 5xx response, and the service keeps running', async () => {
     for (const bytes of [
       'GET / HTTP/1.1\r\n\r\n',
       'NONSENSE\r\n\r\n',
@@ -311,7 +311,7 @@ describe('an ambiguous request', () => {
     expect(answer.split('HTTP/1.1 ')).toHaveLength(2);
   });
 
-  it('accepts a request that repeats a header which HTTP allows to be repeated', async () => {
+  it('accepts a request that repeats a header if HTTP allows the repetition of this header', async () => {
     const headers = { authorization: `Bearer ${scene.token}`, accept: ['a/b', 'application/json'] };
     expect((await rawCall(app.url, 'GET', path(), { headers })).status).toBe(200);
   });
@@ -358,7 +358,7 @@ describe('§2 the RateLimit headers', () => {
     }
   });
 
-  it('RateLimit counts down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
+  it('the RateLimit header counts down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
       // Waits for a new minute if the current one is about to end, because the quota counts by the minute.

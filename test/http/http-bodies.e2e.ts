@@ -37,7 +37,7 @@ describe('§2 strings', () => {
     ['a high surrogate alone', '\\ud800', 'lone_surrogate'],
     ['a low surrogate alone', '\\udc00x', 'lone_surrogate'],
     ['surrogates in the wrong order', '\\udc00\\ud800', 'lone_surrogate'],
-  ])('refuses %s in any text of a body with 400', async (_title, escape, code) => {
+  ])('a body with %s in any of its strings gets 400', async (_title, escape, code) => {
     expect(faultsOf(await create(withCity(`"a${escape}b"`)))).toEqual([`/candidate/city ${code}`]);
     const everywhere = json()
       .replace(/"(Ada|Lovelace|NY|US|ada@example.org)"/g, `"${escape}"`)
@@ -99,7 +99,7 @@ describe('§2 malformed JSON', () => {
   });
 
   it.each(['null', '5', '"text"', 'true', '[]'])(
-    'refuses the body %s, which is valid JSON but not an object, with a fault whose pointer is the whole body',
+    'refuses the body %s, which is valid JSON but not an object, with a fault that points to the whole body',
     async (text) => {
       expect(faultsOf(await create(text))).toEqual([' type_invalid']);
     },
@@ -152,7 +152,7 @@ describe('§2 size and type of bodies', () => {
     });
   });
 
-  it('reports the first 100 faults of a body that has more, with a note that there are more', async () => {
+  it('for a body with more than 100 faults, reports the first 100, with a note that there are more', async () => {
     for (const wide of [
       `{${Array.from({ length: 20_000 }, (_, at) => `"m${at}":1`).join()}}`,
       json().replace('}', `,"additional_attributes":[${Array(60_000).fill('{}').join()}]}`),
@@ -194,7 +194,7 @@ describe('§2 size and type of bodies', () => {
     expect((await create(json(), { 'content-type': type })).status).toBe(200);
   });
 
-  it('answers 400 required to a missing body, with or without Content-Length: 0, and malformed_json to an empty chunked body', async () => {
+  it('a missing body gets 400 with the code "required", and an empty chunked body gets 400 malformed_json', async () => {
     expect(faultsOf(await create(undefined))).toEqual([' required']);
     const empty = await raw([], { 'content-length': '0', 'content-type': 'text/plain' });
     expect([empty.status, JSON.parse(empty.text).errors[0].code]).toEqual([400, 'required']);
@@ -211,7 +211,7 @@ describe('§2 size and type of bodies', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('ignores a body on a route that takes no body', async () => {
+  it('ignores the body of a GET or DELETE request', async () => {
     const record = await app.given.eligibility(scene);
     const one = `${path()}/${record['candidate'].candidate_id}`;
     const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'text/plain' };

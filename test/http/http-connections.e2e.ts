@@ -25,7 +25,7 @@ function ask(socket: Socket): Promise<string | null> {
   });
 }
 
-/** Opens the given number of answered connections, or as many as the service accepts. */
+/** Opens connections, each of which gets a response: the given number, or as many as the service accepts. */
 async function fill(app: TestApp, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   while (sockets.length < count) {

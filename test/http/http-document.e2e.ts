@@ -27,7 +27,10 @@ const operations = () =>
       operation,
     })),
   );
-/** Returns the schema of a member; null is allowed for optional members. */
+/**
+ * Returns the schema of a member without its description and example. The schema of an optional member also allows
+ * null.
+ */
 const rule = (model: string, member: string) => {
   const { description: _description, example: _example, ...rest } = schema(model)['properties'][member] as Schema;
   return rest;
@@ -62,7 +65,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('each example of an error in the OpenAPI document has the status of its response', () => {
+  it('each error example in the OpenAPI document has the same status as the response that lists the example', () => {
     const wrong = Object.entries(document.paths as Record<string, Record<string, any>>).flatMap(([path, item]) =>
       Object.entries(item).flatMap(([method, { responses }]) =>
         Object.entries(responses as Record<string, any>).flatMap(([status, { content }]) =>
@@ -76,7 +79,7 @@ describe('the OpenAPI document', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('the OpenAPI document names the parts of readiness as the service does, also in its examples', async () => {
+  it('the OpenAPI document declares every member of `parts` in the responses and the examples of GET /health/ready', async () => {
     const { '200': ready, '503': unready } = document.paths['/health/ready'].get.responses as Schema;
     const { parts } = (await app.call('GET', '/health/ready')).body as { parts: object };
     expect(Object.keys(parts).sort()).toEqual(['database', 'deliveries', 'delivery loop', 'migrations']);
@@ -153,7 +156,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('the OpenAPI document lists the response statuses of the specification for create, update and reads', () => {
+  it('the OpenAPI document lists the statuses that the specification requires for creating, updating and reading', () => {
     const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses as object);
     const candidate = '/accounts/{account_code}/candidates/{candidate_id}';
     expect(statuses('/accounts/{account_code}/candidates', 'post')).toEqual(
@@ -170,7 +173,7 @@ describe('the OpenAPI document', () => {
     expect(statuses('/launch/{launch_code}', 'get')).toEqual(expect.arrayContaining(['303', '404', '410']));
   });
 
-  it('the OpenAPI document contains the rules of the Eligibility Model', () => {
+  it('the OpenAPI document contains the validation rules of the Eligibility Model', () => {
     expect(schema('EligibilityModel')['required'].sort()).toEqual(['candidate', 'test_code']);
     expect(rule('EligibilityModel', 'test_code')).toEqual({
       type: 'string',
@@ -198,7 +201,7 @@ describe('the OpenAPI document', () => {
     expect([mode.test('voiceRESPONSE'), mode.test('Telegraph')]).toEqual([true, false]);
   });
 
-  it('the OpenAPI document contains the rules of the Candidate Model', () => {
+  it('the OpenAPI document contains the validation rules of the Candidate Model', () => {
     expect(schema('CandidateModel')['required'].sort()).toEqual(['candidate_id', 'first_name', 'last_name']);
     const lengths = Object.entries({
       address1: 200,
@@ -242,7 +245,7 @@ describe('the OpenAPI document', () => {
     expect(rule('CandidateAttribute', 'value')).toMatchObject({ type: 'string', maxLength: 1000 });
   });
 
-  it('the OpenAPI document contains the rules of bookings', () => {
+  it('the OpenAPI document contains the validation rules of bookings', () => {
     expect(schema('BookingRequest')['required'].sort()).toEqual(['booking_on', 'delivery_mode']);
     expect(rule('BookingRequest', 'delivery_mode')).toEqual({
       type: 'string',

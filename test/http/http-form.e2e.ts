@@ -34,7 +34,7 @@ describe('§2 a query parameter that the route does not have', () => {
     ['GET', () => '/admin/audit?acter=x'],
     ['GET', () => '/admin/subscriptions?acount_code=x'],
     ['GET', () => '/admin/unmatched-results?x=1'],
-  ])('refuses an unknown query parameter: %s, case %#', async (method, path) => {
+  ])('refuses a %s request with an unknown query parameter (case %#)', async (method, path) => {
     const token = /^\/admin\//i.test(path()) ? operator : scene.token;
     const answer = await app.call(method, path(), {
       token,
@@ -79,7 +79,7 @@ describe('§2 the faults of a request', () => {
     ]);
   });
 
-  it('reports at most a hundred faults of a request, followed by a note about the rest', async () => {
+  it('reports at most a hundred faults of a request, followed by a note that there are more', async () => {
     const body = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`m${at}`, at]));
     const { errors } = (await create(body)).body;
     expect(errors).toHaveLength(101);
@@ -122,8 +122,8 @@ describe('§2 the faults of a request', () => {
   });
 });
 
-describe('§2 the routes of operators without a body', () => {
-  it('refuses every member that is sent to a route without a body, because it would have no effect', async () => {
+describe('§2 the routes of operators that take no body', () => {
+  it('refuses a body with members on operator routes that take no body, because the members would have no effect', async () => {
     const { body: document } = await app.call('GET', '/openapi.json');
     const routes = Object.entries(document.paths as Record<string, Record<string, { requestBody?: object }>>).flatMap(
       ([path, item]) =>
@@ -151,7 +151,7 @@ describe('§2 the routes of operators without a body', () => {
 });
 
 describe('§2 the catalogue of errors', () => {
-  it('the catalogue of errors explains every fault code and its remedy', async () => {
+  it('the catalogue of errors explains fault codes and their remedies, and lists each code once', async () => {
     for (const code of [
       'unknown_field',
       'unknown_parameter',
@@ -211,8 +211,8 @@ describe('§2 a hostile body', () => {
   ];
 
   /**
-   * Returns the longest time for which the event loop was blocked. It is the shortest such time of several runs,
-   * because other programs use the machine as well.
+   * Measures in several runs for how long the event loop is blocked at most, and returns the lowest of these maxima,
+   * because other programs on the machine can lengthen a run.
    */
   async function longestDelay(body: string): Promise<number> {
     const longest: number[] = [];
@@ -241,7 +241,7 @@ describe('§2 a hostile body', () => {
   afterAll(() => void jest.restoreAllMocks());
 
   it.each(HOSTILE)(
-    'a hostile body (%s) blocks the event loop for hardly longer than JSON.parse alone needs',
+    'a hostile body (%s) blocks the event loop for less than 15 times as long as JSON.parse alone',
     async (_name, body) => {
       expect(body.length).toBeLessThanOrEqual(256 * 1024);
       expect((await longestDelay(body)) / ownTime(body)).toBeLessThan(15);

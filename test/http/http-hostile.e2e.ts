@@ -77,8 +77,8 @@ async function longestDelay(work: () => Promise<unknown>): Promise<number> {
 const OWN_WORK = members(99_000, (at) => `"${at}${'x'.repeat(60)}"`);
 
 /**
- * Returns the milliseconds that this machine currently needs to parse a certain JSON text, with which delays are
- * compared.
+ * Returns the time, in milliseconds, that this machine currently needs to parse a certain JSON text. Delays are
+ * compared with this time.
  */
 function ownTime(): number {
   const times = Array.from({ length: 5 }, () => {
@@ -124,7 +124,7 @@ it.each([
     [...hostile(256 * KIB - REST), ...wide(256 * KIB - REST)],
   ],
 ])(
-  'reading %s blocks the event loop for less time than a body with 100,000 values does',
+  'reading %s blocks the event loop for less time than parsing and writing JSON with 99,000 values',
   async (_kind, path, bodies) => {
     // Each generated body is of a kind that costs the service as much work as possible.
     expect(Math.max(...Object.values(await delayRatios(path(), bodies)))).toBeLessThan(1);
@@ -145,7 +145,7 @@ it('does not block the event loop when a content type contains thousands of blan
   expect((await longestDelay(send)) / ownTime()).toBeLessThan(1);
 });
 
-it('checks a large result, which is read in a thread, by the same rules as a small one', async () => {
+it('a large result, which is parsed in a worker thread, is validated by the same rules as a small result', async () => {
   const { svc_eligiblity_id } = await app.given.eligibility(scene);
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
   const path = '/registrations/registration/results';

@@ -56,7 +56,7 @@ describe('§5 Idempotency-Key', () => {
     expect([second.status, replayed(second), second.body]).toEqual([200, 'true', first.body]);
   });
 
-  it('refuses a second body under the same Idempotency-Key with 422 idempotency_key_reused, even an invalid body', async () => {
+  it('a different body with the same Idempotency-Key gets 422 idempotency_key_reused, even if the body is invalid', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     for (const other of [body(), { ...sent, registration_mode: 'Mail' }, { ...sent, nonsense: 1 }, {}])
@@ -74,7 +74,7 @@ describe('§5 Idempotency-Key', () => {
     expect([answer.status, replayed(answer)]).toEqual([200, null]);
   });
 
-  it('refuses an Idempotency-Key of a running request with 409 idempotency_key_in_use, whether the body is the same or different', async () => {
+  it('answers 409 idempotency_key_in_use to the key of a running request, whether the body is equal or different', async () => {
     const [key, record] = [newKey(), await app.given.eligibility(scene)];
     const book = (more = {}) =>
       app.call('POST', `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`, {
@@ -114,7 +114,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(body(), key, other)).status).toBe(200);
   });
 
-  it('checks the token, scope and account of a replayed request like those of any request', async () => {
+  it('checks the token, scope and account of a repeated request just as those of a first request', async () => {
     const [key, sent] = [newKey(), body()];
     const token = await app.given.token([scene.account]);
     await create(sent, key, token);
@@ -227,7 +227,7 @@ describe('§5 Idempotency-Key', () => {
     expect([(await twice('POST', absence, { excused: false })).status, await events()]).toEqual([204, 5]);
   });
 
-  it('treats the same Idempotency-Key on two routes as two requests', async () => {
+  it('treats requests with the same Idempotency-Key on two routes as different requests', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const answer = await app.call('DELETE', `/accounts/${scene.account}/bookings/ABCDEFGHJK`, {
@@ -285,7 +285,7 @@ describe('§5 Idempotency-Key', () => {
       }
     });
 
-    it('when requests are written in a batch, refuses only the faulty ones, whose idempotency keys can be used again at once', async () => {
+    it('refuses only the request of a batch that cannot be executed, and accepts its Idempotency-Key again immediately', async () => {
       const [refusedOne, ...others] = await records(20);
       await app.call('DELETE', `${path()}/${refusedOne['candidate'].candidate_id}/tests/${scene.testCode}`, {
         token: scene.token,
@@ -304,7 +304,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     });
 
-    it('when requests are written in a batch, refuses only those whose record already exists', async () => {
+    it('refuses only those requests of a batch that are invalid or whose record already exists', async () => {
       const taken = body();
       await create(taken, newKey());
       const unknownTest = { ...body(), test_code: 'UNKNOWN' };
@@ -343,7 +343,7 @@ describe('§5 Idempotency-Key', () => {
       expect((await waiting).body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('replays a completed response to simultaneous requests, and refuses none of them with 409 idempotency_key_in_use', async () => {
+    it('replays the response of a completed request to simultaneous repetitions, without 409 idempotency_key_in_use', async () => {
       const [key, sent] = [newKey(), body()];
       expect((await create(sent, key)).status).toBe(200);
       const answers = await Promise.all(Array.from({ length: 12 }, () => create(sent, key)));

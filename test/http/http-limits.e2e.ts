@@ -47,7 +47,7 @@ class Wire {
     this.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`);
   }
 
-  /** Returns the received bytes once they contain the text; an empty text after the time limit. */
+  /** Returns the received bytes once they contain the text, or an empty text if the time limit passes first. */
   async until(text: string, ms = 10_000): Promise<string> {
     for (const end = Date.now() + ms; Date.now() < end && !this.closed; await pause(10))
       if (this.received.includes(text)) return this.received;
@@ -68,7 +68,7 @@ class Wire {
   }
 }
 
-describe('a body over the limit', () => {
+describe('a body over the size limit', () => {
   it.each([
     ['an ordinary route', 'POST', candidates, [JSON_TYPE], 256 * 1024],
     ['a result', 'POST', () => RESULTS, [JSON_TYPE], 8 * 1024 * 1024],
@@ -100,7 +100,7 @@ describe('a body over the limit', () => {
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('does not read a large body from a caller without permission', async () => {
+  it('answers 401 to a large body from a caller without a token, and does not read the body', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), JSON_TYPE, 'Content-Length: 1000000000');
     expect(await wire.until('"code":"unauthorized"')).toMatch(/^HTTP\/1\.1 401 /);
@@ -134,7 +134,7 @@ describe('Expect: 100-continue', () => {
     ['of a wrong type', 415, () => [bearer(), 'Content-Type: text/plain', 'Content-Length: 9']],
     ['over the limit', 413, () => [bearer(), JSON_TYPE, 'Content-Length: 999999']],
   ])(
-    'a request with Expect: 100-continue that is %s gets the status %i without 100 Continue',
+    'a request with Expect: 100-continue that is %s gets the status %i and no 100 Continue',
     async (_title, status, headers) => {
       const wire = await Wire.open();
       wire.head('POST', candidates(), ...headers(), 'Expect: 100-continue');
@@ -147,7 +147,7 @@ describe('Expect: 100-continue', () => {
 
 describe('a body that stops arriving', () => {
   it.concurrent(
-    'within 30 s, refuses a body that stops arriving with 408, or with 500 on the result routes, and closes the connection',
+    'within 30 s, answers a stalled body with 408 (500 on result routes, so that test drivers retry), and disconnects',
     async () => {
       // The routes for results answer 500 instead of 408, because a test driver retries only after a 500.
       const stopped: [string, string, string, number][] = [
@@ -171,7 +171,7 @@ describe('a body that stops arriving', () => {
     },
   );
 
-  it.concurrent('within 30 s, refuses an incomplete body with 408, even if a byte arrives every second', async () => {
+  it.concurrent('within 30 s, answers 408 to an incomplete body, even if a byte arrives every second', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, 'Content-Length: 5000');
     const drip = setInterval(() => wire.send(' '), 1000);
@@ -198,7 +198,7 @@ describe('the number of values in a body', () => {
       });
   });
 
-  it('accepts at most 100,000 values on every other route', async () => {
+  it('accepts at most 100,000 values in a body that is not a result', async () => {
     const send = (body: string) => app.call('POST', candidates(), { token: scene.token, body });
     expect((await send(wide(100_000))).status).toBe(400);
     expect((await send(wide(100_001))).body).toMatchObject({ status: 413, code: 'payload_too_large' });
@@ -219,7 +219,7 @@ describe('the number of values in a body', () => {
     expect(order).toEqual(['mine 400', 'theirs 400', 'mine 400', expect.stringMatching(/^mine (400|429)$/)]);
   });
 
-  it('counts every value in a body, even values under repeated names', async () => {
+  it('counts every value of a body towards the limit, including the values of repeated members', async () => {
     const again = `{${Array(870_000).fill('"a":1').join()}}`;
     expect((await new Deliveries(app).register(scene.token, again)).status).toBe(413);
   });

@@ -6,7 +6,7 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { buildGuide } from '../support/guide';
 
 describe('/.well-known/security.txt (RFC 9116)', () => {
-  it('security.txt names the configured contact, and an expiry within a year', async () => {
+  it('security.txt contains the configured contact, and an expiry date within a year', async () => {
     const app = await startApp({ env: { SECURITY_CONTACT: 'mailto:security@example.org' } });
     const answer = await app.call('GET', '/.well-known/security.txt').finally(() => app.close());
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
@@ -75,7 +75,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
   });
 
   it.each(['/', '/openapi.json', '/openapi.yaml', '/docs', '/docs/swagger-ui.css', '/problems', '/console'])(
-    'HEAD of %s has the ETag of GET, as a page and as JSON, and answers 304 to the current ETag',
+    'HEAD %s returns the same ETag as GET, for HTML and for JSON, and answers 304 to the current ETag',
     async (path) => {
       for (const accept of ['text/html', '*/*']) {
         const headers = { accept };
@@ -141,7 +141,7 @@ describe('the quota of an address on public routes', () => {
     throw new Error('Nobody was refused.');
   }
 
-  it('limits a client address to 1200 requests a minute over all public routes, with 429, without affecting other addresses', async () => {
+  it('answers 429 to a client address after 1200 requests a minute over all public routes, but not to other addresses', async () => {
     const paths = ['/problems/not_found', '/console', '/.well-known/jwks.json', `/launch/${'x'.repeat(43)}`];
     const [answered, refused] = await untilRefused('192.0.2.1', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);
@@ -153,10 +153,10 @@ describe('the quota of an address on public routes', () => {
     expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
   });
 
-  it('a document counts towards the quota of a client address in proportion to its length, and a 304 hardly counts', async () => {
+  it('a public document counts towards the quota of a client address by its length, and a 304 counts as at most one', async () => {
     const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
     let begun = performance.now();
-    // The quota refills by 20 a second.
+    // The quota refills by 20 units per second.
     const refilled = () => Math.ceil(((performance.now() - begun) / 1000) * 20);
     const document = await from('192.0.2.3', '/openapi.yaml');
     expect(small - left(document) + refilled()).toBeGreaterThan(document.text.length / 32_768 - 1);

@@ -211,7 +211,7 @@ function isProblem(text: string): boolean {
   }
 }
 
-/** Encodes characters that Node refuses in a request line; the rest stays unchanged. */
+/** Encodes the characters that Node refuses in a request line, and keeps all others unchanged. */
 function encodeOnce(segment: string): string {
   return segment.replaceAll(/[^\u0021-\u007e]/g, (character) => encodeURIComponent(character));
 }

@@ -26,7 +26,7 @@ const LAST = ['DELETE /console/session', 'DELETE /console/sessions'];
 describe.each([
   ['in the order of the document', (names: string[]) => names],
   ['in the opposite order', (names: string[]) => names.toReversed()],
-])('the examples of the document in a fresh sandbox, %s', (_, ordered) => {
+])('the examples of the OpenAPI document in a fresh sandbox, %s', (_, ordered) => {
   let app: TestApp;
   let document: any;
   let sandbox: any;
@@ -53,7 +53,9 @@ describe.each([
     return ((await answer.json()) as { access_token: string }).access_token;
   }
 
-  /** Sends the example of an operation. With several media types, sends the example of the given one. */
+  /**
+   * Sends the example of an operation. If the operation has several media types, sends the example of the given type.
+   */
   async function send(name: string, type?: string): Promise<Answer> {
     const [method, path] = name.split(' ');
     const operation = document.paths[path][method.toLowerCase()];
@@ -71,7 +73,7 @@ describe.each([
     const [mediaType, media] = content.find(([known]) => type === undefined || known === type) ?? [];
     let body: unknown = media?.example;
     if (mediaType !== undefined) headers['content-type'] = mediaType;
-    // The document contains no password. A person fills it in.
+    // The document contains no password; a person who sends the example fills in the password.
     if (media?.example.password !== undefined && media.example.username in PASSWORDS())
       body = { ...media.example, password: PASSWORDS()[media.example.username] };
     if (mediaType === 'application/x-www-form-urlencoded')
@@ -117,7 +119,7 @@ describe.each([
     for (const path of lists) expect([path, (await count(path)) > 0]).toEqual([path, true]);
   });
 
-  it('a fresh sandbox has the documented catalogue, and an absence in it creates no notification for a sample partner', async () => {
+  it('a fresh sandbox has the documented codes of each kind, and an absence in its account notifies no partner', async () => {
     const { operator, client } = tokens;
     const account = sandbox.account_code as string;
     const read = async (path: string) => (await app.call('GET', path, { token: operator })).body as any[];

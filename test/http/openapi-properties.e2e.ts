@@ -34,11 +34,11 @@ interface Input {
 }
 
 /**
- * Calls every operation of a sandbox's document with valid and invalid inputs from its own schemas. Each response is
- * documented (status, headers, body: `TestApp` checks every call) and is no 5xx. Inputs that break a schema are
- * refused.
+ * Calls every operation of a sandbox's document with valid and invalid inputs from its own schemas. Each response must
+ * be documented (status, headers, body: `TestApp` checks every call) and must not be a 5xx. Inputs that break a schema
+ * must be refused.
  */
-describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEED})`, () => {
+describe(`the OpenAPI document, tested with ${RUNS} generated requests to each operation (seed ${SEED})`, () => {
   let app: TestApp;
   let inputs: SchemaInputs;
   let operations: [string, Operation][];
@@ -220,7 +220,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     return { method, address, options: { token, headers, body }, isRight };
   }
 
-  it('every generated request gets a response that the OpenAPI document describes, never a 5xx, and a refusal if it is invalid', async () => {
+  it('every generated request gets a documented response, never a 5xx, and every invalid request gets a refusal', async () => {
     const failures: string[] = [];
     const succeeded = new Set<string>();
     const refused = new Set<string>();

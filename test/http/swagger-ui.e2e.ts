@@ -73,7 +73,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await page.locator('.opblock-tag').count()).toBe(tags.size);
   });
 
-  it('Swagger UI loads less than a megabyte, because its files are compressed, and links to the reference on one page', async () => {
+  it('Swagger UI loads less than a megabyte of compressed files, and links to the page with all operations', async () => {
     const sizes: Promise<[string, number]>[] = [];
     page.on('requestfinished', (request) =>
       sizes.push(request.sizes().then(({ responseBodySize }) => [new URL(request.url()).pathname, responseBodySize])),
@@ -88,7 +88,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await link.evaluate((anchor) => (anchor as unknown as { href: string }).href)).toBe(
       `${app.url}/guide/api.html`,
     );
-    // A client that does not accept this encoding gets the same script, uncompressed.
+    // A client that does not accept the encoding br gets the same script, uncompressed.
     const plain = await fetch(`${app.url}/docs/swagger-ui-bundle.js`, { headers: { 'accept-encoding': 'identity' } });
     expect([plain.status, plain.headers.get('content-encoding')]).toEqual([200, null]);
     const brief = await fetch(`${app.url}/docs/swagger-ui-bundle.js`, { headers: { 'accept-encoding': 'br' } });
@@ -167,8 +167,8 @@ describe('Swagger UI of a sandbox', () => {
   afterEach(() => expect([watched.complaints, watched.refusals]).toEqual([[], []]));
 
   /**
-   * Signs in by both methods of the dialog: with a user's token, and as the application itself. Without a choice, all
-   * common scopes are granted.
+   * Authorizes by both methods of the dialog: with a token of the user, and as the application itself. No scopes are
+   * chosen, so the token gets all scopes that the user and the application share.
    */
   async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
     await page.locator('.auth-wrapper').getByRole('button', { name: 'Authorize' }).click();
@@ -180,7 +180,7 @@ describe('Swagger UI of a sandbox', () => {
     await dialogue.locator('#client_id_password').fill(consumer_key);
     await dialogue.locator('#client_secret_password').fill(consumer_secret);
     await dialogue.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
-    // Each flow has a button to remove the authorization that they share.
+    // Swagger UI shows a "Remove authorization" button in each OAuth flow, although the flows share one authorization.
     await held.nth(1).waitFor();
     await dialogue.locator('#auth-basic-username').fill(consumer_key);
     await dialogue.locator('#auth-basic-password').fill(consumer_secret);

@@ -49,7 +49,7 @@ const headersOf = async (path: string) => {
   return ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
 };
 
-it('the headers of responses of a deprecated route name the dates of deprecation and removal, and the policy', async () => {
+it('responses of a deprecated route have headers with the dates of deprecation and removal, and a link to the policy', async () => {
   const policy = '<https://service.example/guide/versioning.html>; rel="deprecation"; type="text/html"';
   const [deprecation, sunset, link] = await headersOf('/things');
   expect([deprecation, sunset]).toEqual(['@1801353600', 'Mon, 31 Jan 2028 00:00:00 GMT']);
@@ -58,7 +58,7 @@ it('the headers of responses of a deprecated route name the dates of deprecation
   expect(await headersOf('/things/of-now')).toEqual([null, null, null]);
 });
 
-it('the OpenAPI document marks the deprecated route, and no other route', () => {
+it('the OpenAPI document marks the deprecated route as deprecated, and no other route', () => {
   const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
   describeHeaders(document);
   const [gone, stays] = ['/things', '/things/of-now'].map((path) => document.paths[path].get!);

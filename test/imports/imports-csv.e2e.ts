@@ -77,7 +77,7 @@ describe('an import of CSV', () => {
     expect(audit[0]).toMatchObject({ action: 'eligibility.create', actor: expect.stringMatching(/^user-/) });
   });
 
-  it('an import accepts quotes, a byte order mark, CRLF, empty lines and cells of several lines', async () => {
+  it('an import accepts quotes, a byte order mark, CRLF, empty lines and cells that contain line breaks', async () => {
     const result = await imported(
       `\ufeff"candidate_id","first_name","last_name","test_code"\r\n` +
         `Q-1,"Ada ""Countess""","King, Lovelace",${scene.testCode}\r\n\r\n` +
@@ -216,7 +216,7 @@ describe('an import of CSV', () => {
     ['bytes that are not UTF-8', Buffer.from('candidate_id,test_code\nC-\xff,x\n', 'latin1'), 400, 'malformed_csv'],
     ['half a character at its end', Buffer.from('candidate_id,test_code\nC-\xc3', 'latin1'), 400, 'malformed_csv'],
     ['a line of 300 KiB', `candidate_id,test_code\n${'x'.repeat(300 * 1024)},y\n`, 413, 'payload_too_large'],
-  ])('an import refuses a CSV file as a whole for %s', async (_what, body, status, code) => {
+  ])('an import refuses a whole CSV file that contains %s', async (_what, body, status, code) => {
     const answer = await send(body);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
     expect(await app.given.sql('SELECT 1 FROM eligibility_imports WHERE account_code = $1', [scene.account])).toEqual(
@@ -236,7 +236,7 @@ describe('an import of CSV', () => {
     sender.destroy();
   });
 
-  it('an import refuses only the line whose number of cells differs from the header', async () => {
+  it('an import refuses only the line that does not have as many cells as the header', async () => {
     const result = await imported(
       `candidate_id,first_name,last_name,test_code\nN-1,Ada,Lovelace\nN-2,Ada,Lovelace,${scene.testCode}`,
     );

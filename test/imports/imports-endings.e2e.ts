@@ -32,7 +32,7 @@ describe('an import that ends early', () => {
     (await read(account, `${id}/report`)).text.trim().split('\r\n').at(-1)!.split(',').slice(0, 3);
   const put = (path: string, body: unknown) => app.call('PUT', path, { token: operator, body });
 
-  it('stops an import when its sender loses the right to import, and gives the reason in its report', async () => {
+  it('stops an import when the sender loses the right to import, and states the reason in the report', async () => {
     const without = ['read', 'update'];
     const losses: [string, (user: string, application: string) => Promise<{ status: number }>][] = [
       ['user is disabled', (user) => put(user, { disabled: true })],
@@ -77,7 +77,7 @@ describe('an import that ends early', () => {
     expect(audit.map((row) => row['actor'])).toEqual(losses.map(() => 'system'));
   }, 120_000);
 
-  it('operators, and support staff of the account, can abort an import, and the abort writes an audit row', async () => {
+  it('operators and the support staff of its account can abort an import, and the abort writes an audit row', async () => {
     const scene = await app.given.scene();
     const other = await app.given.token([await app.given.account()], ['support']);
     const support = await app.given.token([scene.account], ['support']);

@@ -51,7 +51,7 @@ describe('a file for an import', () => {
     expect((await imports().records('F-2'))[0]['candidate']).toMatchObject({ first_name: 'Zoë', last_name: 'Ørsted' });
   });
 
-  it('an import accepts lists in the cells of a file with commas if the lists use another separator', async () => {
+  it('an import accepts lists in the cells of a comma-separated file if the lists use another separator', async () => {
     const test = await app.given.test(scene.account, {
       portions: ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null })),
     });
@@ -105,7 +105,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('an import refuses a file in which each whole line is in quotes, with an explanation', async () => {
+  it('an import refuses a file in which each whole line is in quotes, and explains the cause', async () => {
     const { errors } = await refusal('"candidate_id,first_name,last_name,test_code"\n"A,B,C,T"\n');
     expect(errors[0].detail).toMatch(/whole line is in one pair of quotes/);
   });
@@ -115,7 +115,7 @@ describe('a file for an import', () => {
     expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
   });
 
-  it('the report of an import numbers lines as in the file, including blank lines and cells of several lines', async () => {
+  it('the report of an import uses the line numbers of the file, which include blank lines and line breaks in cells', async () => {
     const { report } = await imports().imported(
       `\n${HEADER.join(',')},address1\nL-1,A,B,${scene.testCode},\n\n\nL-2,"A\r\nB",C,${scene.testCode},\nL-3,A,B,NONE,x\n`,
     );
@@ -143,7 +143,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('an import accepts values that a spreadsheet program seems to have changed, with a warning', async () => {
+  it('an import accepts values that a spreadsheet program seems to have changed, and adds a warning to its report', async () => {
     const { report, ...result } = await imports().imported(
       `${HEADER.join(',')},home_phone\n1.23E+12,A,B,${scene.testCode},#####\n`,
     );
@@ -154,7 +154,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('an import suggests the correct value for blank cells and for a state that includes its country', async () => {
+  it('the report of an import explains a cell of spaces, and suggests the correct form of a state or of a date without a time', async () => {
     const { report } = await imports().imported(
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
@@ -190,7 +190,7 @@ describe('a file for an import', () => {
     }
   });
 
-  it('creates one import for one Idempotency-Key, and refuses a second file with the same key', async () => {
+  it('creates one import when a file is sent twice with one Idempotency-Key, and refuses another file with that key', async () => {
     const file = fileOf(',', 'I-1');
     const headers = { 'idempotency-key': 'season-1' };
     const [first, second] = [await imports().send(file, headers), await imports().send(file, headers)];
@@ -244,7 +244,7 @@ describe('a file for an import', () => {
     },
   );
 
-  it('an import suggests a test code that differs only by case, and names the booking that blocks a cancellation', async () => {
+  it('an import suggests the existing test code if only upper and lower case differ, and names a booking that blocks a CANCEL', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
     const { booking_code } = await app.given.booking(scene, made);
     const { report } = await imports().imported(
@@ -256,7 +256,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('lists an import only for the account that sent it', async () => {
+  it('lists the imports of an account only for callers who have this account', async () => {
     const { status, body } = await app.call('GET', imports().path(), { token: scene.token });
     expect([status, body]).toEqual([200, []]);
     const other = await app.given.scene();

@@ -40,7 +40,7 @@ async function send(pieces: Iterable<string>): Promise<{ status: number; body: R
   return { status: response.statusCode!, body: JSON.parse(Buffer.concat(parts).toString()) as Record<string, any> };
 }
 
-/** Yields the given number of bytes, in lines without a row. */
+/** Yields the given number of bytes as blank lines, which contain no row. */
 function* blank(bytes: number): Iterable<string> {
   const piece = ' '.repeat(PIECE - 1) + '\n';
   for (let left = bytes; left > 0; left -= PIECE) yield piece.slice(-Math.min(left, PIECE));

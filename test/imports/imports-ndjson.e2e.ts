@@ -76,7 +76,7 @@ describe('an import of NDJSON', () => {
   it.each([
     ['bytes that are not UTF-8', Buffer.from('{"a":"\xff"}', 'latin1'), 400, 'malformed_ndjson'],
     ['a line of 300 KiB', `{"a":"${'x'.repeat(300 * 1024)}"}`, 413, 'payload_too_large'],
-  ])('an import refuses an NDJSON file as a whole for %s', async (_what, body, status, code) => {
+  ])('an import refuses a whole NDJSON file that contains %s', async (_what, body, status, code) => {
     const answer = await send(body);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });

@@ -74,13 +74,13 @@ describe('imports in several processes', () => {
          AND served_datetime < (SELECT served_datetime FROM eligibility_imports WHERE account_code = $2)`,
       [many.account, one.account],
     );
-    // Before the small import, each process may have completed one import, and one more may have been claimed at the
-    // same moment.
+    // Before the small import, each process may have completed one import, and one further import may have been claimed
+    // at the same moment.
     expect(before.length).toBeLessThanOrEqual(workers.length + 1);
     for (const each of workers) await each.close();
   });
 
-  it('alternates between the imports of different accounts even when one account sends only small imports', async () => {
+  it('alternates between the imports of two accounts even when every import has only one row', async () => {
     const [many, long] = [await app.given.scene(), await app.given.scene()];
     for (let number = 0; number < 6; number++) await start(many, rowsOf(many.testCode, `n${number}`, 1));
     for (let number = 0; number < 6; number++) await start(long, rowsOf(long.testCode, `l${number}`, 1));
@@ -174,7 +174,7 @@ describe('imports in several processes', () => {
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
   });
 
-  it('answers 503 to an upload whose import became FAILED while the body was arriving, and 202 to one whose import was aborted', async () => {
+  it('answers 503 to an upload if its import becomes FAILED while the body is arriving, and 202 if the import is aborted', async () => {
     const scene = await app.given.scene();
     for (const [state, status] of [
       ['FAILED', 503],

@@ -28,7 +28,7 @@ describe('import lines with the id of a record', () => {
     return { closed: closed['svc_eligiblity_id'] as string, live: live['svc_eligiblity_id'] as string };
   }
 
-  it('importing an export with closed records as UPDATE changes nothing', async () => {
+  it('importing an export with the action UPDATE changes nothing, even if it contains closed records', async () => {
     const { closed, live } = await closedAndLive('M-1');
     const before = await imports().records('M-1');
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
@@ -45,7 +45,7 @@ describe('import lines with the id of a record', () => {
     expect(await imports().records('M-2')).toHaveLength(2);
   });
 
-  it('an import refuses a line for a record whose exam was taken with eligibility_closed, and does not change the record', async () => {
+  it('an import refuses a line for a record whose exam was taken, and reports eligibility_closed', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-3' } });
     await app.given.sql(`UPDATE eligibilities SET status = 'COMPLETED' WHERE svc_eligiblity_id = $1`, [id]);
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));

@@ -6,7 +6,8 @@ import { holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * A pause in milliseconds that is longer than the interval of the delivery loop's sweeps and several probes together.
+ * A pause, in milliseconds, that is longer than the interval of the delivery loop's sweeps plus the time of several
+ * probes.
  */
 const A_WHILE_MS = 1500;
 
@@ -43,7 +44,7 @@ const states = async () => (await subscribed.notifications()).map(({ state, retr
 /** Waits until the subscription has the given number of notifications. */
 const isMade = (count: number) => eventually(async () => expect(await states()).toHaveLength(count));
 
-test('events that occur between a change of partner_url and the verification of the new address are sent to the new address, after the events that were already waiting', async () => {
+test('events that occur before a new partner_url is verified are sent to the new address after its verification', async () => {
   const before = await subscribed.booking();
   await subscribed.partner.received(1);
   await move();
@@ -75,7 +76,7 @@ test('creates no notifications for a subscription that was never verified, howev
   expect(codesOf(next.requests)).toEqual([after]);
 });
 
-test('once a PATCH of partner_url has answered, no process starts an attempt at the old address, and claimed notifications are released', async () => {
+test('after the response to a PATCH of partner_url, no process sends to the old address, and claimed notifications are released', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   // Waits until the delivery loop has found no further notification after the delivery, so that no claim is running.
@@ -121,7 +122,7 @@ test('a suspended partner is SUSPENDED again once its new address is verified, a
   expect(codesOf(next.requests)).toEqual([suspended, meanwhile]);
 });
 
-test('a partner that was suspended before an earlier change of its address is ACTIVE once the next address is verified', async () => {
+test('a partner that was resumed after an earlier change of its address is ACTIVE once its next address is verified', async () => {
   await subscribed.post('suspend');
   await move();
   await subscribed.post('verify');
@@ -144,7 +145,7 @@ test('sends all notifications to the address that is verified last, even if part
   expect(codesOf(next.requests)).toEqual([]);
 });
 
-test('does not probe a DOWN partner while its new address is unverified, and then sends the waiting notifications to the new address', async () => {
+test('does not probe a DOWN partner while its new address is unverified, and sends waiting notifications after verification', async () => {
   subscribed.partner.answer({ status: 500 });
   const queued = await subscribed.booking();
   await eventually(async () => expect(await states()).toEqual([['ERROR_QUEUE', 'AUTO']]));
@@ -159,7 +160,7 @@ test('does not probe a DOWN partner while its new address is unverified, and the
   expect(codesOf(next.requests)).toEqual([queued, meanwhile]);
 });
 
-test('the time during which a new address is unverified does not count towards giving up notifications', async () => {
+test('the time during which a new address is unverified does not count towards RETRY_GIVE_UP_H', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect(await states()).toEqual([['ERROR_QUEUE', 'AUTO']]));
@@ -208,7 +209,7 @@ test('until a new address is verified, bulk jobs for the partner wait and single
     );
 });
 
-test('while a new address is unverified, a change of change_reasons applies to events from that moment on, and the statistics count the waiting notifications', async () => {
+test('while a new address is unverified, change_reasons can be changed for later events, and the statistics count waiting bookings', async () => {
   await move();
   await subscribed.booking();
   await isMade(1);
@@ -241,7 +242,7 @@ test('a change of partner_url discards the measured request rate, the pause and 
   await next.received(2);
 });
 
-test('does not apply a late response of the old address to the new address', async () => {
+test('a 429 from the old address that arrives before the verification of the new address does not pause the partner', async () => {
   let answer!: () => void;
   const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
   subscribed.partner.answer(async () => {
@@ -264,7 +265,7 @@ test.each([
   [429, { 'retry-after': '3600' }],
   [500, {}],
 ])(
-  'does not apply a %i response of the old address to the new address when it arrives after the verification',
+  'a %i from the old address that arrives after the verification of the new address does not affect the partner',
   async (status, headers) => {
     let answer!: () => void;
     const mayAnswer = new Promise<void>((resolve) => (answer = resolve));

@@ -55,12 +55,12 @@ async function run(client: pg.Client, { text }: Statement, values: unknown[]): P
   return rows.map(({ id }) => id);
 }
 const claim = (client: pg.Client) => run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken(), Infinity, 0]);
-/** Claims for a process whose clock jumped forward by an hour `jumpedS` seconds ago. */
+/** Runs a claim as a process whose clock jumped forward by an hour `jumpedS` seconds ago. */
 const claimAhead = (client: pg.Client, jumpedS: number) =>
   run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken(), Date.now() / 1000 - 3600, jumpedS]);
 const probe = (client: pg.Client) => run(client, CLAIM_PROBES, [WAIT_MS, 10, leaseToken(), Infinity, 0]);
 
-/** Starts a claim that has taken its snapshot and read nothing yet. */
+/** Starts a claim, and holds it after it has taken its snapshot and before it reads the first row. */
 async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }> {
   const [holder, claiming] = [await connect(), await connect('public, held, pg_catalog')];
   await holder.query(`SELECT pg_advisory_lock(${HELD})`);
@@ -76,7 +76,7 @@ async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }
   };
 }
 
-/** Gives the notifications an expired lease, because a claim reads the time only for a row that was leased. */
+/** Gives the notifications an expired lease, because a claim reads the time only for rows that have a lease. */
 const lapse = () =>
   app.given.sql(`UPDATE deliveries SET lease_token = 0, leased_until = clock_timestamp() - interval '1 second'`);
 
@@ -112,7 +112,7 @@ const resend = async (id: string) =>
 const leased = () =>
   app.given.sql('SELECT event_sequence FROM deliveries WHERE leased_until > clock_timestamp() ORDER BY event_sequence');
 
-test('a claim after a forward jump of the clock does not take a notification that was leased before the jump, nor the next event of its booking, until the lease is over', async () => {
+test('after a forward jump of the clock, no claim takes a leased notification or the next event of its booking too early', async () => {
   const booking = await subscribed.booking();
   await eventually(async () => expect(await subscribed.notifications()).toHaveLength(1));
   await app.given.sql(
@@ -126,7 +126,7 @@ test('a claim after a forward jump of the clock does not take a notification tha
   expect(await claimAhead(client, WAIT_MS / 1000 + 21)).toHaveLength(1);
 });
 
-test('a claim that began before a manual resend does not take another event of the booking that is being resent', async () => {
+test('a claim that began before a manual resend does not take another event of the same booking', async () => {
   const [first] = await refusedAndNext();
   const late = await heldClaim();
   await resend(first);
@@ -135,7 +135,7 @@ test('a claim that began before a manual resend does not take another event of t
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('does not claim a manual resend while a claim of another event of the same booking is uncommitted or has just committed', async () => {
+test('the notification of a manual resend is not claimed while another event of its booking is being claimed or has just been claimed', async () => {
   const [first, second] = await refusedAndNext();
   const [early, other] = [await connect(), await connect()];
   await early.query('BEGIN');
@@ -148,7 +148,7 @@ test('does not claim a manual resend while a claim of another event of the same 
   expect(await leased()).toEqual([{ event_sequence: 2 }]);
 });
 
-test('a probe that began before a manual resend does not take another event of the booking that is being resent', async () => {
+test('a probe that began before a manual resend does not take another event of the same booking', async () => {
   const [first] = await refusedAndNext();
   await app.given.sql(
     `UPDATE subscriptions SET health = 'DOWN', health_changed_at = clock_timestamp(), next_probe_at = clock_timestamp()
@@ -219,7 +219,7 @@ test('the late outcome of an earlier probe does not change the time of the next 
   expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2);
 });
 
-test('when a missing event of a booking is restored and claimed, a waiting claim of a later event returns nothing', async () => {
+test('a claim that began before the re-creation of a lost notification does not take a later event of the same booking', async () => {
   const booking = await subscribed.booking();
   await subscribed.reschedule(booking);
   const [{ event_id }] = await eventually(async () => {

@@ -57,7 +57,7 @@ function seconds(): number[] {
 const delivered = (count: number, withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, withinMs);
 
-test('delivers a burst of 120 notifications at more than half of the rate that a partner accepts, with at most 5 % answered 429', async () => {
+test('delivers 120 notifications at more than half of the rate that a partner accepts, and at most 5 % of the requests get a 429', async () => {
   subscribed = await Subscribed.start(app);
   const codes = await suspendedWith(60);
   for (const code of codes) await subscribed.reschedule(code);
@@ -150,10 +150,10 @@ describe('a busy partner', () => {
     );
   }, 20_000);
 
-  test('a notification that the partner answers with 429 is retried automatically, even if a request set auto_retry_on without 429', async () => {
+  test('a notification that the partner answers with 429 is retried automatically, even if auto_retry_on was set without 429', async () => {
     subscribed = await Subscribed.start(app);
     expect((await subscribed.patch({ auto_retry_on: ['500'] })).body.auto_retry_on).toEqual(['500', '429']);
-    // Release 1.0.0 stored such a setting without 429.
+    // Release 1.0.0 could store a value of auto_retry_on without 429.
     await app.given.sql(`UPDATE subscriptions SET auto_retry_on = '{500}' WHERE id = $1`, [subscribed.id]);
     await subscribed.patch({ name: 'A partner' });
     expect((await subscribed.subscription())['auto_retry_on']).toEqual(['500', '429']);
@@ -183,7 +183,7 @@ test('gives up the notifications of a partner that only answers 429, and keeps t
       expect(queue.map((row) => row['booking_code'])).toEqual(codes);
       return queue;
     }, 20_000);
-    // Of the waiting notifications, only the oldest was attempted.
+    // Only the oldest of the waiting notifications was attempted.
     expect(rows).toMatchObject([
       { failure: 'client_error', http_status: 429 },
       { failure: null, http_status: null },
@@ -220,7 +220,7 @@ test('two delivery processes together do not exceed max_per_second of a partner'
   }
 }, 30_000);
 
-test('the list of subscriptions, the single subscription and the overview show the same state of a busy partner', async () => {
+test('the list of subscriptions, the single subscription and the overview of partners show the same state of a busy partner', async () => {
   subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ status: 429, headers: { 'retry-after': '60' } });
   await subscribed.booking();
@@ -255,7 +255,7 @@ describe('the pace of a partner', () => {
     ['falls a little when a safe pace was too high', { pace: 4, ceiling: 4.1 }, 4, [3.8, 1, -29]],
     ['falls by a quarter at most if it is slow', { pace: 1, ceiling: 1.03 }, 0, [0.75, 0, -29]],
     ['falls by half without any answer', { pace: 4, ceiling: 4.1, good: -40 }, 0, [2, 0, -58]],
-  ] as const)('the rate of a partner %s, after a busy answer', async (_title, before, answers, after) => {
+  ] as const)('after a busy response, the request rate of a partner %s', async (_title, before, answers, after) => {
     subscribed = await Subscribed.start(app);
     await sets(before);
     const [row] = await app.given.sql(
@@ -266,7 +266,7 @@ describe('the pace of a partner', () => {
     expect([Number(row['ceiling']), row['confirmed'], row['good']]).toEqual(after);
   });
 
-  test('requests that left late postpone the next send times of all processes', async () => {
+  test('requests that are sent late postpone the next send times in all processes', async () => {
     subscribed = await Subscribed.start(app);
     await sets({ pace: 1, ceiling: 1 });
     const [first, late, punctual] = [
@@ -275,11 +275,11 @@ describe('the pace of a partner', () => {
       await app.given.sql(RESERVE.text, [subscribed.id, 1, 0]),
     ].map(([row]) => row);
     expect([first, late, punctual].map((row) => row['requests'])).toEqual([1, 0, 0]);
-    // The next reservation is possible 100 ms before the postponed send time.
+    // The late request has postponed the next send time. The next reservation is possible 100 ms before that time.
     for (const row of [late, punctual]) expect(Math.abs(row['from_ms'] - 1400)).toBeLessThan(300);
   });
 
-  test('the rate of a partner that accepts 50 requests a second stays 3 % below it', async () => {
+  test('the request rate for a partner that accepts 50 requests a second grows to at most 48.5 requests a second', async () => {
     subscribed = await Subscribed.start(app);
     await sets({ pace: 30, ceiling: 50 });
     const [row] = await app.given.sql(`SELECT ${GROWN('10')} AS pace FROM subscriptions s WHERE s.id = $1`, [
@@ -290,13 +290,13 @@ describe('the pace of a partner', () => {
 
   test.each([
     [
-      'counts the answers before a pause again at the first reservation, because other processes record them late',
+      'counts the responses before the pause again, because other processes may have recorded some responses late',
       6,
       3,
       6,
     ],
-    ['does not raise a slow pace at the first reservation for a single answer more', 2, 0.5, 1],
-  ])('%s', async (_title, answers, pace, ceiling) => {
+    ['does not raise a low rate because of a single additional response', 2, 0.5, 1],
+  ])('the first reservation of send times after a pause %s', async (_title, answers, pace, ceiling) => {
     subscribed = await Subscribed.start(app);
     await sets({ pace: 0.5, ceiling: 1 });
     await app.given.sql(

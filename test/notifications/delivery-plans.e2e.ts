@@ -21,8 +21,8 @@ const NOTIFICATIONS = 50_000;
 const BATCH = 32;
 const EVENTS = 400;
 /**
- * The maximum number of rows that all branches of a statement may read: no statement may read a whole table, or compare
- * each event with all events.
+ * The maximum number of rows that all branches of a statement together may read: no statement may read a whole table,
+ * or compare each event with all events.
  */
 const MOST = 40_000;
 const WAIT_MS = 10_000;
@@ -48,7 +48,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Executes a statement until the connection keeps the plan. */
+/** Executes a statement until the connection has cached a plan for it. */
 async function plan({ name, text }: Statement, values: Values): Promise<void> {
   for (let n = 0; n < 8; n++) await client.query({ name, text, values });
 }
@@ -77,7 +77,10 @@ async function fill(partners: string[]): Promise<void> {
   );
 }
 
-/** Creates due notifications, of which the first of each partner are leased, and events to translate. */
+/**
+ * Creates due notifications and events that wait for translation. Leases the first of the notifications, and returns
+ * them.
+ */
 async function owe(): Promise<Owed[]> {
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
@@ -222,7 +225,7 @@ describe.each([
 
 describe.each([
   ['', 'DELETE FROM deliveries'],
-  [', of which no page is left,', 'TRUNCATE deliveries'],
+  [' and the table was truncated', 'TRUNCATE deliveries'],
 ])('delivery statements planned after everything was delivered%s', (_, emptied) => {
   it.each([1, 8])(
     'with %i partners, no delivery statement scans all due notifications, whether ANALYZE has run on the tables or not',
@@ -243,7 +246,7 @@ describe.each([
   );
 });
 
-test('the service resets the statistics of a table that was empty when it was analysed, without making VACUUM wait', async () => {
+test('resets the statistics of a table that was analysed while it was empty, but not while VACUUM locks the table', async () => {
   const believed = () => app.given.sql(`SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass`);
   await app.given.sql('VACUUM (ANALYZE) deliveries');
   const release = await app.given.lock('LOCK TABLE deliveries IN SHARE UPDATE EXCLUSIVE MODE');

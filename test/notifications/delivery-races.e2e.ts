@@ -71,7 +71,7 @@ describe('races of delivery', () => {
   const leased = () => owed('leased_until > clock_timestamp() AND NOT begun');
   const both = () => [first, second];
   const sequences = () => subscribed.partner.requests.map(({ headers }) => Number(headers['event-sequence']));
-  /** Creates a partner to which both processes have sent before. */
+  /** Creates a partner to which both processes have already sent notifications. */
   async function known(): Promise<string> {
     const booking = await subscribed.booking();
     await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1));
@@ -81,7 +81,7 @@ describe('races of delivery', () => {
   }
 
   describe('translation of events', () => {
-    it('creates one notification for each event, and sends the notifications in order, when two processes translate at once', async () => {
+    it('creates one notification per event, and sends the notifications in order, when two processes translate simultaneously', async () => {
       const booking = await known();
       const hold = holdAny(both(), 'translating');
       await subscribed.reschedule(booking);
@@ -99,7 +99,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('once POST suspend has answered, sends no notification to the partner, not even one that was created with a worker’s claim', async () => {
+    it('after the response to POST suspend, sends the partner no notification, not even one that was claimed at its creation', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();
@@ -122,7 +122,7 @@ describe('races of delivery', () => {
   });
 
   describe('suspending a partner', () => {
-    it('suspending a partner waits until another process has released a claimed probe', async () => {
+    it('POST suspend answers only after another process has released its claimed probe', async () => {
       subscribed.partner.answer({ status: 500 });
       const hold = holdAny(both(), 'probe claimed');
       await subscribed.booking();
@@ -166,12 +166,12 @@ describe('races of delivery', () => {
       await refused(subscribed, 2);
     });
 
-    it('sends no further notification of a bulk job that is aborted before its due notifications have woken a delivery loop', async () => {
+    it('sends no further notification of a bulk job that is aborted before a delivery loop has found its due notifications', async () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // The abort of a bulk job takes its claimed notifications away from their worker. A later sweep may then find
-      // them.
+      // Aborting a bulk job takes the job's claimed notifications away from their worker. A later sweep may then find
+      // these notifications.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();
@@ -182,7 +182,7 @@ describe('races of delivery', () => {
     });
 
     it.each(['pause', 'abort'] as const)(
-      'sends no further notification of a bulk job after the action %s, even if a process has claimed some of them',
+      'after the action %s on a bulk job, sends none of its notifications, even if a process has claimed some of them',
       async (action) => {
         const hold = holdAny(both(), 'claimed');
         const id = await resend();

@@ -46,7 +46,10 @@ async function received(of = subscribed): Promise<Kept[]> {
   ) as Promise<Kept[]>;
 }
 
-/** Checks for several lengths of steps that every step has the count and the digest of the kept notifications. */
+/**
+ * Requests digests with steps of several lengths. Checks that each step has the count and the digest of the kept
+ * notifications in its period.
+ */
 async function expectDigestsOf(kept: readonly Kept[], of = polling): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
   const own = digestsOf(kept);
@@ -65,7 +68,7 @@ async function expectDigestsOf(kept: readonly Kept[], of = polling): Promise<voi
   }
 }
 
-/** Adds delivered notifications of a partner in the past, with the attempts that delivered them. */
+/** Adds notifications that were delivered to a partner in the past, with the attempts that delivered them. */
 async function deliveredBefore(count: number, days: number, of = subscribed): Promise<void> {
   await app.given.sql(
     `WITH made AS (
@@ -83,7 +86,7 @@ async function deliveredBefore(count: number, days: number, of = subscribed): Pr
 }
 
 describe('the digest of delivered notifications', () => {
-  it('the digest contains pushed and polled notifications once they are acknowledged', async () => {
+  it('the digest contains pushed and polled notifications after they have been acknowledged', async () => {
     await subscribed.booking();
     await eventually(async () => expect(await received()).toHaveLength(1));
     await polling.turn('POLL');
@@ -101,7 +104,7 @@ describe('the digest of delivered notifications', () => {
     await polling.turn('PUSH');
   });
 
-  it('the digest of thousands of notifications is exact, before and after the upkeep merges its changes', async () => {
+  it('the digest of thousands of notifications is exact, both before and after the upkeep merges the recorded changes', async () => {
     await deliveredBefore(3000, 15);
     await expectDigestsOf(await received());
     await eventually(async () => expect((await app.given.sql('SELECT FROM digest_changes')).length).toBeLessThan(500));
@@ -119,7 +122,7 @@ describe('the digest of delivered notifications', () => {
     await expectDigestsOf(await received());
   });
 
-  it('after an erasure, the digest represents the body that the partner has acknowledged, until the notification is replayed', async () => {
+  it('after the erasure of a candidate, the digest covers the body that the partner acknowledged, until a replay sends the new body', async () => {
     const bookingCode = await subscribed.booking();
     await subscribed.cancel(bookingCode);
     await eventually(async () =>
@@ -141,7 +144,7 @@ describe('the digest of delivered notifications', () => {
     await eventually(async () => expectDigestsOf(await received()));
   });
 
-  it('the digest no longer contains notifications that were deleted after their retention', async () => {
+  it('the digest no longer contains notifications that were deleted after their retention period', async () => {
     const before = await received();
     const old = `now() - interval '200 days'`;
     await app.given.sql(
@@ -163,7 +166,7 @@ describe('the digest of delivered notifications', () => {
     await expectDigestsOf(kept);
   });
 
-  it('the digest is exact after an upgrade, before and while digests of earlier notifications are computed', async () => {
+  it('after an upgrade, the digest is exact before and while the digests of earlier notifications are computed', async () => {
     await app.given.sql('TRUNCATE delivered_digests, digest_buckets, digest_changes');
     const [{ last }] = await app.given.sql('SELECT max(position) AS last FROM notifications');
     await app.given.sql('UPDATE digest_backfill SET position = $1', [last]);
@@ -182,7 +185,7 @@ describe('the digest of delivered notifications', () => {
 });
 
 describe('GET /partner/digest', () => {
-  it('GET /partner/digest has steps of an hour by default, and zeros for steps without notifications', async () => {
+  it('GET /partner/digest returns steps of an hour by default, and zeros for steps without notifications', async () => {
     const steps = await digest('2030-01-01T00:00:00Z', '2030-01-01T03:30:00Z');
     expect(steps.map(({ from, to }) => `${from} ${to}`)).toEqual([
       '2030-01-01T00:00:00Z 2030-01-01T01:00:00Z',
@@ -213,7 +216,7 @@ describe('GET /partner/digest', () => {
 });
 
 describe('missing notifications', () => {
-  it('the digests find ten notifications that a partner has lost with at most twenty requests for each', async () => {
+  it('a partner that has lost ten notifications finds all of them through the digests with at most 200 requests', async () => {
     const other = await Subscribed.start(app);
     const of = await Polling.of(other);
     await deliveredBefore(20_000, 30, other);

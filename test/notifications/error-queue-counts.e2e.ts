@@ -28,7 +28,7 @@ test('the upkeep of the error queue does not rewrite the counts of more than 1,0
   expect(await rows()).toEqual(before);
 });
 
-test('the upkeep of the error queue merges accumulated changes into its counts, and writes only the causes that changed', async () => {
+test('the upkeep of the error queue merges accumulated changes into its counts, and rewrites only the counts that changed', async () => {
   await app.given.sql(
     `INSERT INTO error_queue_causes
      SELECT '00000000-0000-4000-8000-000000000001', 'MANUAL', 'client_error', NULL, 400, 1 FROM generate_series(1, 1200)`,

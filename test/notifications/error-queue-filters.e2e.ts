@@ -9,8 +9,8 @@ let gone: Subscribed;
 let jobs: BulkJobs;
 
 /**
- * Creates notifications that failed with 400 or at a closed port, and notifications for a DOWN partner, some of them
- * attempted and some not.
+ * Creates notifications that failed with 400 or at a closed port, and notifications for a DOWN partner, of which some
+ * have been attempted and some have not.
  */
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const body = async (path: string) => (await subscribed.admin('GET', path)).body as Record<string, any>[];
 
-test('the filter failure=none finds the notifications that were never attempted, and a bulk resend with this filter sends only these', async () => {
+test('the filter failure=none finds only notifications that were never attempted, in the error queue and in bulk jobs', async () => {
   const [notTried] = await body(`error-queue?failure=none&subscription_id=${subscribed.id}`);
   expect(notTried).toMatchObject({ failure: null, http_status: null, retry: 'AUTO' });
   const dry = await jobs.call('POST', 'error-queue/resend', {
@@ -47,7 +47,7 @@ test('the filter failure=none finds the notifications that were never attempted,
   await jobs.having(id, { state: 'DONE', matched: 0 });
 });
 
-test('the error queue shows the reason of a failure in the attempt and in the summary, and can be filtered by it', async () => {
+test('shows the reason for a failure in the attempt and in the summary, and can filter the error queue by this reason', async () => {
   const [row] = await gone.queue();
   const { attempts } = await gone.notification(row['id']);
   expect(attempts).toEqual([

@@ -54,11 +54,11 @@ test('the summary of the error queue reads only the first and last rows of a cau
 
 /**
  * Two indexes begin with the columns of a cause. If many notifications have the same exam time, the index that contains
- * exam times is smaller: at these numbers it has one level less. The planner therefore prefers it, even if the result
- * must be sorted.
+ * exam times is smaller: with the numbers of this test, it has one level fewer. The planner therefore prefers it, even
+ * if the result must be sorted.
  */
 test.each([30_000, 60_000])(
-  'the summary of the error queue reads only the first and last rows of a cause, also with %d more rows in the queue',
+  'the summary of the error queue reads only the first and last rows of a cause, even with %d more rows in the queue',
   async (more) => {
     await queueMany(subscribed, more);
     const { causes, lookedAt } = await summary();
@@ -68,7 +68,7 @@ test.each([30_000, 60_000])(
   60_000,
 );
 
-test('an index scan counts the bookings with notifications that wait for a partner', async () => {
+test('to count the bookings that wait for a partner, the statistics read less than a quarter of the notifications table', async () => {
   await vacuumWhole((text, values) => app.given.sql(text, values), 'notifications');
   const { done, asked } = await whatIsAsked(app, () =>
     subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`),

@@ -75,7 +75,7 @@ describe('a single notification of the error queue', () => {
     );
   });
 
-  test('a notification that was resolved outside the service is never sent again', async () => {
+  test('refuses to resend or resolve a notification that an operator has already resolved', async () => {
     const [row] = await refused(subscribed, 1);
     const missing = await subscribed.admin('POST', `error-queue/${row['id']}/resolve`, {});
     expect(missing.body.errors).toEqual([expect.objectContaining({ pointer: '/reason', code: 'required' })]);

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => subscribed.stop());
 
-/** Adds attempts of the past to the log of the partner's attempts, each so many hours ago. */
+/** Adds past attempts to the log of the partner's attempts: one for each given number of hours ago. */
 const attempted = (failure: string | null, hoursAgo: readonly number[]) =>
   app.given.sql(
     `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, failure)
@@ -49,7 +49,7 @@ test('failing_since is the time of the first failed attempt after a delivery, an
   await eventually(async () => expect(await failingSince()).toBeNull());
 });
 
-test('failing_since keeps its value in an outage of days with many failed attempts', async () => {
+test('failing_since keeps its value during an outage of several days with many failed attempts', async () => {
   await attempted(null, [101]);
   await attempted('client_error', [102, 100, ...Array.from({ length: 30 }, (_, index) => 90 - index)]);
   expect(hoursSince(await failingSince())).toBeCloseTo(100, 1);
@@ -57,7 +57,7 @@ test('failing_since keeps its value in an outage of days with many failed attemp
   expect(await failingSince()).toBeNull();
 });
 
-test('failing_since is the time at which a partner became DOWN if its failed attempts are no longer known', async () => {
+test('failing_since is the time at which a partner became DOWN if its failed attempts are no longer stored', async () => {
   await app.given.sql(
     `UPDATE subscriptions SET health = 'DOWN', health_changed_at = date_trunc('second', now()) - interval '50 hours',
        next_probe_at = now() + interval '1 hour', probe_from = now() WHERE id = $1`,
@@ -66,7 +66,7 @@ test('failing_since is the time at which a partner became DOWN if its failed att
   expect(hoursSince(await failingSince())).toBeCloseTo(50, 1);
 });
 
-test('the search for failing_since reads few rows of a partner that has failed many times', async () => {
+test('the query for failing_since reads few rows even if the partner has failed many times', async () => {
   await attempted(null, [5_001]);
   await attempted(
     'client_error',

@@ -27,7 +27,7 @@ const filter = () => ({ subscription_id: subscribed.id });
 const items = async (id: string) =>
   (await app.given.sql('SELECT count(*) FROM job_items WHERE job_id = $1', [id]))[0]['count'] as number;
 
-test('a bulk job for a large set of notifications is accepted before it has collected them, and can be paused, resumed and aborted in the meantime', async () => {
+test('a large bulk job is accepted before it has collected its notifications, and can be paused, resumed and aborted meanwhile', async () => {
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: filter(), reason: 'all of it' });
   expect([answer.status, answer.body.matched]).toEqual([202, null]);
   const id = answer.body.job_id as string;
@@ -72,7 +72,7 @@ test('a dry run of a bulk job that does not filter by cause counts the notificat
   else expect(body).toEqual({ job_id: null, resend_id: null, matched: MANY });
 });
 
-test('a bulk job sends its first notifications while it still collects a large set, and leaves unsent notifications unchanged after an abort', async () => {
+test('a large bulk job that is aborted has sent no notification twice, and leaves unsent notifications unchanged', async () => {
   const id = await jobs.start('error-queue/resend', { filter: filter() });
   const { matched } = await eventually(async () => {
     const found = await jobs.get(id);
@@ -95,7 +95,7 @@ test('a bulk job sends its first notifications while it still collects a large s
   expect(count).toBe(MANY - delivered);
 }, 120_000);
 
-test('a bulk job resolves a large set of notifications in the background', async () => {
+test('a bulk job resolves only the notifications that its filter selects from a large error queue', async () => {
   const left = (await jobs.call('GET', 'error-queue/summary')).body[0].count as number;
   const id = await jobs.start('error-queue/resolve', { filter: { ...filter(), booking_code: 'M000000001' } });
   const { matched } = await jobs.having(id, { state: 'DONE' });

@@ -16,11 +16,11 @@ import { queueMany } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 const ITEMS = 50_000;
-/** The number of the job's notifications that are due, with a lease. */
+/** The number of the job's due notifications that are leased. */
 const HELD = 128;
 /**
- * The maximum number of rows that all branches of a step may read, including a comparison within a batch: a step may
- * not read all items of the job.
+ * The maximum number of rows that all branches of a step together may read. It allows a comparison of the items of a
+ * batch with each other, but not a read of all items of the job.
  */
 const MOST = 25_000;
 
@@ -70,7 +70,7 @@ async function job(kind: string, state: string): Promise<string> {
   return id;
 }
 
-/** Returns the claims of the job: subscriptions, positions and tokens. */
+/** Creates leased deliveries for the job; returns their subscriptions, positions and lease tokens. */
 async function hold(id: string, lease: string): Promise<Values> {
   const rows = await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id, lease_token,
@@ -114,12 +114,13 @@ describe.each([
   ['that were analysed when there was another job', 'ANALYZE job_items'],
 ])('with statistics of job items %s', (_, upkeep) => {
   it.each(STATEMENTS)(
-    'a step of a bulk job does not read all items of the job: the statement %s',
+    'a step of a bulk job does not read all items of the job: %s',
     async (_title, kind, statement, valuesOf) => {
       await job(kind, 'ABORTED');
       if (upkeep !== null) await app.given.sql(upkeep);
       const values = await valuesOf(await job(kind, 'RUNNING'));
-      // The statement is executed as often as a connection needs until it keeps the plan.
+      // A connection keeps the plan of a statement only after several executions, so the statement is executed that
+      // often.
       for (let n = 0; n < 8; n++) {
         await client.query('BEGIN');
         await client.query({ ...statement, values });

@@ -62,7 +62,7 @@ test('a replay sends delivered notifications again with the same ids and bytes, 
   ]);
 });
 
-test('a replay sends the notifications that its filter by booking, time and kind selects', async () => {
+test('a replay sends only the notifications that its filters for booking, time and change reason select', async () => {
   const [one] = await delivered(2);
   const dry = async (filter: object) =>
     (await jobs.call('POST', 'notifications/replay', {
@@ -136,7 +136,7 @@ test('a notification whose replay fails is counted as failed, and stays DELIVERE
   expect(await app.given.sql('SELECT FROM deliveries WHERE subscription_id = $1', [subscribed.id])).toEqual([]);
 });
 
-test('a 500 stops a replay and turns the partner DOWN, while the replayed notifications stay DELIVERED', async () => {
+test('a 500 pauses a replay and turns the partner DOWN, while the replayed notifications stay DELIVERED', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 500 });
   const id = await replay();
@@ -157,7 +157,7 @@ test('an operator can pause and abort a replay', async () => {
   expect(subscribed.partner.requests).toHaveLength(1);
 });
 
-test('two identical replay requests create one job, and a replay for an unknown subscription is answered with 404', async () => {
+test('two replay requests with the same Idempotency-Key create one job, and an unknown subscription is answered with 404', async () => {
   await delivered(1);
   const key = { 'idempotency-key': randomUUID() };
   const body = { subscription_id: subscribed.id, filter: {}, reason: 'restored a backup' };

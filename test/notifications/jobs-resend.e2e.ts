@@ -180,7 +180,7 @@ describe('a job with several partners', () => {
   const pair = () => jobs.start('error-queue/resend', { filter: { account_code: subscribed.scene.account } });
 
   test.each(['SUSPENDED', 'DOWN'])(
-    'the part of a job for a partner that is %s waits, and delays no other partner',
+    'while a partner is %s, its part of a job waits and delays no other partner',
     async (condition) => {
       if (condition === 'SUSPENDED') await subscribed.post('suspend');
       else
@@ -232,7 +232,7 @@ describe('actions of an operator on a job', () => {
   const before = () => subscribed.queue('&failure=client_error&http_status=400&retry=MANUAL');
 
   test.each(['pause', 'abort'] as const)(
-    'the action %s stops all attempts of a job that have not begun, and leaves their notifications unchanged in the error queue',
+    'after the action %s on a job, no further attempt of the job begins, and unsent notifications stay unchanged in the error queue',
     async (action) => {
       const id = await slowJob();
       const steered = await jobs.steer(id, action);
@@ -244,7 +244,8 @@ describe('actions of an operator on a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // After the response to a pause or an abort, the count may grow only by attempts that began at that moment.
+      // After the response to a pause or an abort, the count `sent` may grow only by attempts that began at that
+      // moment.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);
@@ -276,7 +277,7 @@ describe('actions of an operator on a job', () => {
   });
 });
 
-test('a bulk resend skips notifications that were resolved or delivered in the meantime', async () => {
+test('a bulk resend skips notifications that were resolved or delivered after the job was created', async () => {
   const rows = await refused(subscribed, 3);
   await subscribed.post('suspend');
   const id = await resend();
@@ -315,7 +316,7 @@ test('keeps a notification of a job waiting when its partner is suspended before
   expect(sentIds()).toEqual([]);
 });
 
-test('completes a job whose last notification was resolved after the process that was sending it had died', async () => {
+test('when a process was killed while it sent the last notification of a job, resolving the notification completes the job', async () => {
   const [{ id: notification }] = await refused(subscribed, 1);
   await subscribed.post('suspend');
   const id = await resend();
@@ -354,7 +355,7 @@ test('completes a job when the recovered partner receives the job’s notificati
   expect(sentIds()).toHaveLength(5);
 });
 
-test('two identical bulk resend requests create one job', async () => {
+test('two bulk resend requests with the same Idempotency-Key create one job', async () => {
   await refused(subscribed, 2);
   const key = { 'idempotency-key': randomUUID() };
   const click = () => jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'mended' }, key);
@@ -365,7 +366,7 @@ test('two identical bulk resend requests create one job', async () => {
   expect(subscribed.partner.requests).toHaveLength(2);
 });
 
-test('continues a bulk job after a restart of the service', async () => {
+test('a bulk job for a suspended partner sends each notification once, even if a second process starts before the resume', async () => {
   await refused(subscribed, 4);
   await subscribed.post('suspend');
   const id = await resend();

@@ -23,7 +23,7 @@ const mine = () => ({ subscription_id: subscribed.id });
 const resolve = (body: object = {}, headers?: Record<string, string>) =>
   jobs.call('POST', 'error-queue/resolve', { filter: mine(), reason: 'told by phone', ...body }, headers);
 
-test('a bulk resolve keeps all matching notifications with the reason, and never sends them', async () => {
+test('a bulk resolve sets all matching notifications to RESOLVED, stores the reason, and never sends them', async () => {
   const rows = await refused(subscribed, 3);
   const answer = await resolve();
   expect(answer.status).toBe(202);
@@ -59,7 +59,7 @@ test('resolves notifications of a DOWN partner, too, and ends their automatic re
   expect(await app.given.sql('SELECT FROM deliveries WHERE subscription_id = $1', [subscribed.id])).toEqual([]);
 });
 
-test('a bulk resolve waits for the outcome of a running attempt before it resolves the notification', async () => {
+test('a bulk resolve waits for a running attempt, and skips the notification if the attempt delivers it', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(1));
@@ -73,7 +73,7 @@ test('a bulk resolve waits for the outcome of a running attempt before it resolv
   expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1);
 });
 
-test('a dry run of a bulk resolve counts the matches, and two identical requests create one job', async () => {
+test('a dry run of a bulk resolve counts the matches, and two requests with the same Idempotency-Key create one job', async () => {
   await refused(subscribed, 2);
   const dry = await resolve({ dry_run: true });
   expect([dry.status, dry.body]).toEqual([200, { job_id: null, matched: 2 }]);
@@ -83,7 +83,7 @@ test('a dry run of a bulk resolve counts the matches, and two identical requests
   expect(second.headers.get('idempotency-replayed')).toBe('true');
 });
 
-test('a bulk resolve settles many notifications in batches, and keeps the counts of the error queue correct', async () => {
+test('a bulk resolve resolves 3,000 notifications, and keeps the counts of the error queue correct', async () => {
   await queueMany(subscribed, 3000);
   const id = (await resolve()).body.job_id as string;
   await jobs.having(id, { state: 'DONE', matched: 3000, waiting: 0, resolved: 3000 }, 30_000);

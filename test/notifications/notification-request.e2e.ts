@@ -40,7 +40,7 @@ test('sends a NotificationRequest that matches the OpenAPI document, with every 
   expect(isRequest({ ...request.json, more: 1 })).toBe(false);
 });
 
-test('sends a NotificationRequest without the members that have no value, which matches the OpenAPI document', async () => {
+test('a NotificationRequest that omits members without a value matches the OpenAPI document', async () => {
   const bookingCode = await subscribed.booking({
     delivery_mode: 'SVC_REMOTE_PROCTORED',
     location_code: undefined,

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
 /**
- * The short form of `npm run chaos`, with separate processes that are certainly killed; see test/proof/chaos/chaos.ts.
+ * The short form of `npm run chaos` (test/proof/chaos/chaos.ts), which kills separate processes of the service with
+ * SIGKILL.
  */
 test('no notification is lost, invented or sent twice at the same time while three processes are killed with kill -9', async () => {
   const root = join(__dirname, '../..');

@@ -86,7 +86,7 @@ test('sends the id, signature, sequence and trace of a notification in headers',
   expect(second['webhook-id']).not.toBe(first['webhook-id']);
 });
 
-test('the effective_date of events strictly increases and event-sequence has no gap, whatever the subscription filters', async () => {
+test('the effective_date of a booking’s events strictly increases, and event-sequence also counts events that are filtered out', async () => {
   const filtered = await Subscribed.start(app, { change_reasons: ['BOOKING_CANCELLED'] }, { scene: subscribed.scene });
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
@@ -169,7 +169,7 @@ test('a later event of a booking waits until the earlier event is delivered', as
   expect(requests.map((request) => request.headers['event-sequence'])).toEqual(['1', '2', '3']);
 });
 
-test('a later event of a booking is sent when the earlier event waits for an operator', async () => {
+test('sends a later event of a booking even while an earlier event is waiting for an operator', async () => {
   subscribed.partner.answer((request) => ({ status: request.headers['event-sequence'] === '1' ? 400 : 200 }));
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
@@ -201,7 +201,7 @@ test('a partner that does not answer delays no other partner', async () => {
   await Promise.all(others.map((other) => other.stop()));
 });
 
-test('other partners receive notifications before the timeout when more partners than NOTIFICATION_CONCURRENCY stop answering at once', async () => {
+test('while more partners than NOTIFICATION_CONCURRENCY hang, another partner gets its notification before the first timeout', async () => {
   const SLOTS = 4;
   const small = await startApp({ env: { NOTIFICATION_CONCURRENCY: String(SLOTS) } });
   const [hanging, well] = [await Subscribed.start(small, { wait_ms: 60_000 }), await Subscribed.start(small)];

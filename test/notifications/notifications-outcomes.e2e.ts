@@ -88,7 +88,7 @@ describe('the attempts of a notification', () => {
     return (await subscribed.notification(row['id'])).attempts as Record<string, unknown>[];
   };
 
-  test('records a PUT that was answered 401 as one attempt, and the PUT with a new OAuth2 token as a second attempt, RENEWED', async () => {
+  test('records a PUT that gets a 401 as one attempt, and the PUT with a new OAuth2 token as a second attempt with trigger RENEWED', async () => {
     const issuer = await startPartner({ oauth: { clientId: 'ours', clientSecret: 'a long secret' } });
     try {
       const auth = { type: 'oauth2_client_credentials', client_id: 'ours', client_secret: 'a long secret' };
@@ -100,14 +100,14 @@ describe('the attempts of a notification', () => {
         { trigger: 'RENEWED', http_status: 200, failure: null },
       ]);
       expect(subscribed.partner.requests).toHaveLength(2);
-      // The partner did not fail, so that no alert reports its failure or its recovery.
+      // The partner did not fail, so alerts report neither a failure nor a recovery of the partner.
       expect(await signs()).toMatchObject({ failing_since: null, recovered_at: null });
     } finally {
       await issuer.stop();
     }
   });
 
-  test('records two attempts, the second RENEWED, when the partner reads the PUT, closes the connection and stops listening', async () => {
+  test('records a second attempt with trigger RENEWED when the partner closes the connection during a PUT and stops listening', async () => {
     await attemptsOf(await subscribed.booking());
     subscribed.partner.answer(() => {
       void subscribed.partner.goDown();
@@ -133,7 +133,7 @@ describe('the attempts of a notification', () => {
 });
 
 describe('automatic retry after a 500', () => {
-  test('a 500 turns the partner DOWN and queues later events unsent; after the first 200 all are sent, oldest first', async () => {
+  test('a 500 turns the partner DOWN, and later events wait in the error queue; after a 200 all are sent, oldest first', async () => {
     subscribed.partner.answer({ status: 500 });
     const first = await subscribed.booking();
     await queued();
@@ -177,7 +177,7 @@ describe('automatic retry after a 500', () => {
     expect(scheduled.at(-1)).toBeGreaterThanOrEqual(1200);
   });
 
-  test('a probe with a failure other than a 500 becomes MANUAL, and the next oldest notification becomes the probe', async () => {
+  test('when a probe fails with a 400, its notification waits for an operator, and the next oldest one becomes the probe', async () => {
     subscribed.partner.answer({ status: 500 });
     const first = await subscribed.booking();
     await queued();
@@ -190,7 +190,7 @@ describe('automatic retry after a 500', () => {
     expect((await subscribed.subscription())['health']).toBe('UP');
   });
 
-  test('sends a manual resend immediately while the partner is DOWN, and a 200 turns it UP', async () => {
+  test('sends a manual resend immediately while the partner is DOWN, and a 200 turns the partner UP', async () => {
     await subscribed.patch({ auto_retry_on: ['500'] });
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
@@ -276,7 +276,7 @@ describe('a subscription', () => {
     expect(subscribed.partner.connections).toBe(2);
   });
 
-  test('does not probe a subscription that is suspended while its partner is DOWN', async () => {
+  test('does not probe a DOWN partner while its subscription is suspended', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await queued();

@@ -98,7 +98,7 @@ test('no process starts an attempt after one process has suspended the partner',
   await subscribed.stop();
 });
 
-test('sends the notifications that a killed process had claimed when the lease expires, never before', async () => {
+test('sends the claimed notifications of a killed process after their lease has expired, and not before', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   await subscribed.post('suspend');
@@ -150,7 +150,7 @@ test('a delivery worker records nothing for a notification whose lease another w
   await subscribed.stop();
 });
 
-test('translates an event that no process translated, and creates one notification however often the event is published', async () => {
+test('an event that is not marked as translated is translated again, and its notification is not created twice', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   await subscribed.booking();
@@ -181,7 +181,7 @@ test('at shutdown, a process finishes and records running attempts, and releases
   await subscribed.stop();
 });
 
-test('at shutdown, a running attempt gets its whole wait time, however short the grace period, and a late 200 counts', async () => {
+test('at shutdown, a running attempt gets its whole wait time even if SHUTDOWN_GRACE_MS is 0, and its 200 is recorded', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '0' }, keeper.databaseUrl);
   const token = { clientId: 'ours', clientSecret: 'a long secret' };

@@ -99,11 +99,11 @@ describe('a 200 that RFC 9112 allows', () => {
     ['after an interim answer 101', interim(101) + whole(lines(OK, 'Content-Length: 2', ''))],
   ];
 
-  it.each(rows)('counts a 200 of a partner in an unusual form of HTTP as delivered: %s', async (_title, bytes) => {
+  it.each(rows)('accepts a 200 of a partner in an unusual form of HTTP: %s', async (_title, bytes) => {
     expect(summary(await outcomeOf({ bytes }))).toEqual(taken);
   });
 
-  it('accepts a 200 of a partner that arrives byte by byte', async () => {
+  it('accepts a 200 that arrives from a partner byte by byte', async () => {
     const bytes =
       interim(103) +
       interim(100) +
@@ -184,7 +184,7 @@ describe('an answer that is not HTTP', () => {
   ];
 
   it.each(rows)(
-    'records the reason and the first bytes of a partner’s response that is not HTTP: %s',
+    'if a partner’s response is not HTTP, records the reason and the first bytes of the response: %s',
     async (_title, bytes, reason, excerpt) => {
       expect(summary(await outcomeOf({ bytes }))).toEqual({ delivered: false, failure: 'protocol', reason, excerpt });
     },
@@ -195,14 +195,14 @@ describe('an answer that is not HTTP', () => {
     ['headers without end', `${OK}\r\nX: ${'x'.repeat(200_000)}`, 'headers_too_long'],
     ['a status line without end', `HTTP/1.1 200 ${'x'.repeat(200_000)}`, 'headers_too_long'],
     ['a header line that ends with LF', `${OK}\r\nX: 1\n\nhello`, 'line_end_invalid'],
-  ])('records a response that is not HTTP with a reason: %s', async (_title, bytes, reason) => {
+  ])('records why a response is not valid HTTP, and an excerpt of at most 2 KiB: %s', async (_title, bytes, reason) => {
     const { excerpt, ...rest } = summary(await outcomeOf({ bytes, keep: true }));
     expect(rest).toEqual({ delivered: false, failure: 'protocol', reason });
     expect(excerpt).toMatch(/^HTTP\/1\.1 /);
     expect(Buffer.byteLength(excerpt!)).toBeLessThanOrEqual(2048);
   });
 
-  it('a partner that sends only interim answers exceeds the wait time', async () => {
+  it('an attempt fails with timeout when the partner sends only interim responses', async () => {
     const { excerpt, ...rest } = summary(await outcomeOf({ bytes: interim(103).repeat(20_000), keep: true }));
     expect(rest).toEqual({ delivered: false, failure: 'timeout', reason: 'no_answer' });
     expect(excerpt).toBe('HTTP/1.1 103 Wait Link: </a>');

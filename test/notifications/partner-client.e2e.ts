@@ -155,7 +155,7 @@ describe('the request to a partner', () => {
     },
   );
 
-  it('an attempt fails with auth, without a request, when the bearer token has characters that a header forbids', async () => {
+  it('if the bearer token contains characters that a header must not contain, an attempt fails with failure class auth and sends no request', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const outcome = await client.put(
       endpointOf(partner, { auth: { type: 'bearer', token: 'a\r\nb: c' } }),
@@ -383,7 +383,7 @@ describe('TLS to a partner', () => {
     expect(partner.requests).toHaveLength(0);
   });
 
-  it('trusts a self-signed certificate of a partner if the same certificate is its ca_pem', async () => {
+  it('trusts a self-signed certificate of a partner if the subscription has the same certificate as ca_pem', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     const outcome = await (await aClient()).put(endpointOf(partner, { caPem: selfSigned.certPem }), headers, body);
@@ -430,13 +430,13 @@ describe('TLS to a partner', () => {
     expect(summary(await (await aClient()).put(endpointOf(partner), headers, body))).toEqual(failed('tls'));
   });
 
-  it("an attempt fails with tls when the partner's port answers plain HTTP", async () => {
+  it("an attempt fails with failure class tls when the partner's port answers plain HTTP", async () => {
     const partner = await aPartner();
     const url = await listening(createHttpServer((_request, response) => response.end()));
     expect(summary(await (await aClient()).put(endpointOf(partner, { url }), headers, body))).toEqual(failed('tls'));
   });
 
-  it('an attempt fails with timeout when the partner does not answer the TLS handshake', async () => {
+  it('an attempt fails with failure class timeout when the partner does not answer the TLS handshake', async () => {
     const partner = await aPartner();
     const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).resume()));
     const outcome = await (await aClient()).put(endpointOf(partner, { url, waitMs: 1000 }), headers, body);
@@ -543,7 +543,7 @@ describe('a partner that cannot be reached', () => {
   it.each([
     ['refuses connections', 'connect'],
     ['has no address', 'dns'],
-  ])('reports a partner that %s as a failure of class %s', async (_name, failure) => {
+  ])('an attempt at a partner that %s fails with failure class %s', async (_name, failure) => {
     const partner = await aPartner();
     const lookup: AddressLookup = (host) =>
       host === 'localhost'
@@ -555,7 +555,7 @@ describe('a partner that cannot be reached', () => {
     expect(outcome).toMatchObject({ ...failed(failure), reason: failure === 'dns' ? 'ENOTFOUND' : 'ECONNREFUSED' });
   });
 
-  it('reports name servers that do not answer as a timeout', async () => {
+  it('reports a timeout when the name servers do not answer', async () => {
     const partner = await aPartner();
     const client = await aClient(LOOPBACK, () => new Promise(() => undefined));
     const outcome = await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body);
@@ -569,7 +569,7 @@ describe('a partner that cannot be reached', () => {
     expect(summary(await client.put(endpointOf(partner), headers, body))).toEqual(delivered);
   });
 
-  it('reaches the partner at the next address without waiting for silent first addresses', async () => {
+  it('reaches the partner at its third address within a few seconds if the first two addresses are silent', async () => {
     const partner = await aPartner();
     // The first address neither accepts nor refuses connections, because its accept queue is full.
     const silent = await silentListeners(Number(new URL(partner.url).port), ['127.0.0.3', '127.0.0.4']);
@@ -586,7 +586,7 @@ describe('a partner that cannot be reached', () => {
     ['speaks no TLS', (socket) => socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['shows another certificate', (socket, stranger) => socket.pipe(connect(stranger, '127.0.0.1')).pipe(socket)],
   ])(
-    'reaches the partner at the next address if the first accepts connections and %s, and dials the working address first from then on',
+    'if the first address accepts connections and %s, reaches the partner at the next address, and dials that address first from then on',
     async (_, meet) => {
       const [partner, stranger] = [await aPartner(), await aPartner({ tls: (await sharedCertificates()).expired })];
       let met = 0;
@@ -606,7 +606,7 @@ describe('a partner that cannot be reached', () => {
     },
   );
 
-  it('of several partner addresses, reports the failure of the one that accepts connections, not of an unreachable one', async () => {
+  it('when no address of a partner works, reports the failure at the address that accepted the connection', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     for (const addresses of [
@@ -639,8 +639,8 @@ describe('connections to a partner', () => {
     partner.answer({ endless: 'silence' });
     const late = await Promise.all(Array.from({ length: 5 }, () => client.put(endpoint, headers, body)));
     expect(late.map(summary)).toEqual(Array(5).fill(failed('timeout')));
-    // All five requests end at about the same time. The connection of a request that ends first may still serve one
-    // that waits.
+    // All five requests end at about the same time. The connection of a request that ends first may still serve a
+    // waiting request.
     expect(partner.requests.length).toBeLessThan(45);
     partner.answer({ status: 200 });
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
@@ -676,7 +676,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(20);
   });
 
-  it('keeps a connection to a partner open while it sends to other partners, unless the partner announces a shorter keep-alive', async () => {
+  it('keeps an idle connection to a partner for over five seconds, unless the partner announces a shorter keep-alive', async () => {
     const [client, silent, brief] = await Promise.all([aClient(), aPartner(), aPartner()]);
     silent.answer({ headers: { connection: 'keep-alive' } });
     brief.answer({ headers: { connection: 'keep-alive', 'keep-alive': 'timeout=3' } });
@@ -689,7 +689,7 @@ describe('connections to a partner', () => {
     expect([silent.connections, brief.connections]).toEqual([1, 2]);
   });
 
-  it('limits the number of idle connections to all partners together, and closes the one that was idle for longest', async () => {
+  it('limits the total number of idle connections to partners, and closes the connection that was idle for longest', async () => {
     const [client, partner] = await Promise.all([aClient(LOOPBACK, undefined, new IdleConnections(2)), aPartner()]);
     const put = async (key: string) => {
       expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
@@ -753,7 +753,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('retries a request once when a kept-alive connection breaks, even if no new attempt may begin', async () => {
+  it('retries a request once when a kept-alive connection breaks, even if mayBegin would return false by then', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -825,7 +825,7 @@ describe('the address guard of the client', () => {
     expect(partner.connections).toBe(1);
   });
 
-  it('refuses to connect to a URL that no subscription may have', async () => {
+  it('refuses to connect to a URL with the scheme http or with a user name', async () => {
     const partner = await aPartner();
     const client = await aClient();
     for (const url of [partner.url.replace('https', 'http'), partner.url.replace('//', '//user@')]) {
@@ -881,7 +881,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.tokenRequests).toHaveLength(2);
   });
 
-  it('discards the OAuth2 token at a 401, and sends the request once more within the attempt', async () => {
+  it('discards the OAuth2 token after a 401, and sends the request once more with a new token', async () => {
     const { partner, put } = await anOAuthPartner();
     await put();
     partner.revokeTokens();
@@ -892,7 +892,7 @@ describe('OAuth2 client credentials', () => {
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
   });
 
-  it('sends a request once more after a 401, even if no new attempt may begin', async () => {
+  it('sends a request once more after a 401, even if mayBegin would return false by then', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
     let asked = 0;
@@ -900,7 +900,7 @@ describe('OAuth2 client credentials', () => {
     expect(outcome).toMatchObject({ ...delivered, earlier: [{ failure: 'auth', httpStatus: 401 }] });
   });
 
-  it('sends no notification when the process was blocked and reads the OAuth2 token only after the wait time', async () => {
+  it('sends no notification if a blocked process reads the OAuth2 token only after the wait time has passed', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
       // The test blocks the process from the moment at which the token endpoint sends the token until the wait time is
@@ -934,7 +934,7 @@ describe('OAuth2 client credentials', () => {
     await forgotten;
   });
 
-  it('requests an OAuth2 token with an extremely long lifetime once, and uses it', async () => {
+  it('requests an OAuth2 token with an extremely long lifetime only once, and uses it for later notifications', async () => {
     const issuer = await aPartner({ oauth: secret });
     const { put } = await withTokensOf(issuer, await aPartner());
     // The lifetime of the token is written as JSON text, because it exceeds the range of a JavaScript number.
@@ -985,7 +985,7 @@ describe('OAuth2 client credentials', () => {
     ['x-gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('reads a token response in the content coding %s, although none was requested', async (coding, pack) => {
+  ])('reads a token response in the content coding %s, which the request did not accept', async (coding, pack) => {
     const { partner, put } = await anOAuthPartner();
     const answer = JSON.stringify({ ...good, access_token: 'abc' });
     partner.answerToken({ body: pack(answer), headers: { 'content-encoding': coding } });
@@ -1042,7 +1042,7 @@ describe('OAuth2 client credentials', () => {
     },
   );
 
-  it('removes the OAuth2 token from the excerpt if the partner repeats it', async () => {
+  it('removes the OAuth2 token from the excerpt of a response that repeats the token', async () => {
     const { partner, put } = await anOAuthPartner();
     partner.answer((request) => ({ status: 400, body: request.headers.authorization }));
     expect((await put()).excerpt).toMatch(/^Bearer \*+$/);

@@ -18,7 +18,7 @@ let partner: Partner | undefined;
 
 afterEach(() => partner?.stop());
 
-/** Returns the titles of the faults that the program finds in a partner. */
+/** Returns the titles of the faults that the conformance program finds in a partner. */
 async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
   partner = await startPartner();
   partner.answer(({ headers, raw }) => answering(headers, raw));
@@ -43,7 +43,7 @@ function good(): Answering {
 const titled = (...patterns: RegExp[]) =>
   SITUATIONS.map(({ title }) => title).filter((title) => patterns.some((pattern) => pattern.test(title)));
 
-/** Partners with one fault each, with the findings that the program must report. */
+/** Partners with one fault each, and the findings that the conformance program must report for each partner. */
 const faulty: [string, (partner: Answering) => Answering, string[]][] = [
   [
     'does not look at signatures',
@@ -188,7 +188,7 @@ const faulty: [string, (partner: Answering) => Answering, string[]][] = [
 ];
 
 describe('npm run conformance', () => {
-  it('npm run conformance finds no fault in a partner that uses the package', async () => {
+  it('npm run conformance finds no fault in a partner that uses the partner package', async () => {
     expect(await foundIn(good())).toEqual([]);
   });
 

@@ -45,7 +45,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Installs the packed package as npm would, together with Express and Fastify. */
+/** Installs the package from its tarball as npm would, together with Express and Fastify. */
 function installed(): void {
   const packed = spawnSync('npm', ['pack', '--silent'], { cwd: join(folder, 'partner'), encoding: 'utf8' });
   const home = join(folder, 'node_modules', NAME);
@@ -99,7 +99,7 @@ async function push(url: string, changes: Record<string, string> = {}, secret = 
 }
 
 describe('clients/partner/README.md', () => {
-  it('partner.mjs passes the conformance program', async () => {
+  it('the example partner.mjs passes every situation that the conformance program tests', async () => {
     const { good, authority } = await sharedCertificates();
     const port = await freePort();
     const files = { TLS_CERT: good.certPem, TLS_KEY: good.keyPem, 'ca.pem': authority.certPem };
@@ -142,7 +142,7 @@ describe('clients/partner/README.md', () => {
     expect(partner.output).toContain('appointments');
   });
 
-  it('fastify-partner.mjs receives notifications under a prefix, signed with either secret', async () => {
+  it('fastify-partner.mjs receives notifications under a path prefix, signed with either of its two secrets', async () => {
     const port = await freePort();
     const older = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
     const partner = run('fastify-partner.mjs', [], { WEBHOOK_SECRET: `${SECRET} ${older}`, PORT: String(port) });
@@ -177,7 +177,7 @@ describe('clients/partner/README.md', () => {
 });
 
 describe('the packed package', () => {
-  it('the packed partner package contains its vectors and the declarations for both kinds of module', () => {
+  it('the packed partner package contains its test vectors, and type declarations for ES modules and CommonJS', () => {
     const home = join(folder, 'node_modules', NAME);
     expect(readdirSync(home).sort()).toEqual(['README.md', 'dist', 'package.json', 'vectors.json']);
     const use = `
@@ -261,7 +261,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     await pool.end();
   });
 
-  it('a partner that upgrades the package still knows the notifications in the tables of release 1.0.0', async () => {
+  it('after an upgrade of the package, a notification in the tables of release 1.0.0 is recognised as a repeat', async () => {
     const notification = { booking_code: 'U1', effective_date: '2026-12-01T10:00:00Z' } as never;
     expect(await receiver().take({ id: 'taken before', sequence: 1, notification })).toBe('repeat');
   });
@@ -316,7 +316,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     expect(await receiver().take({ ...received, id: null, sequence: 3 })).toBe('repeat');
   });
 
-  it('a partner with the package and its own database learns which event of a record is the newest, and keeps the digests', async () => {
+  it('PostgresStore reports whether an event is the newest of its record, and keeps the digests of notifications', async () => {
     const store = new PostgresStore(pool);
     const newest: boolean[] = [];
     for (const [index, [booking_code, second]] of [

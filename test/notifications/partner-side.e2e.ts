@@ -99,7 +99,7 @@ describe('GET /partner/subscriptions', () => {
     expect((await partner('GET', 'subscriptions', undefined, await app.given.token([], ['partner']))).body).toEqual([]);
   });
 
-  it('GET /partner/subscriptions/{id} warns of a repeated address only if the caller has both subscriptions', async () => {
+  it('GET /partner/subscriptions/{id} warns of an address of two subscriptions only if the caller has both subscriptions', async () => {
     await other.patch({ partner_url: (await mine.subscription())['partner_url'] });
     expect((await mine.subscription())['warnings']).toHaveLength(1);
     expect((await partner('GET', `subscriptions/${mine.id}`)).body.warnings).toEqual([]);
@@ -132,7 +132,7 @@ describe('POST /partner/subscriptions/{id}/…', () => {
     expect(refused.body).toMatchObject({ failure: 'client_error', http_status: 404, excerpt: 'wrong path' });
   });
 
-  it('rotate-secret shows a new secret once, and both secrets sign for a day', async () => {
+  it('rotate-secret returns a new secret, and notifications are then signed with the old and the new secret', async () => {
     const { body } = await own('rotate-secret');
     expect(body.signing_secret).toMatch(/^whsec_/);
     expect(body.signing_secret).not.toBe(mine.signingSecret);
@@ -170,14 +170,14 @@ describe('POST /partner/subscriptions/{id}/…', () => {
 
     await own('suspend');
     expect((await mine.post('resume')).body.state).toBe('ACTIVE');
-    // A process of release 1.0.0 suspends without recording who suspended.
+    // A process of release 1.0.0 suspends a subscription without recording who suspended it.
     await app.given.sql(`UPDATE subscriptions SET state = 'SUSPENDED', suspended_datetime = now() WHERE id = $1`, [
       mine.id,
     ]);
     expect(refusal(await own('resume'))).toEqual([403, 'suspended_by_operator']);
   });
 
-  it('a partner that verifies its new address does not end the suspension of an operator', async () => {
+  it('a suspension by an operator remains when the partner verifies its new address', async () => {
     await mine.post('suspend');
     expect((await mine.patch({ partner_url: `${mine.partner.url}/new` })).body.state).toBe('UNVERIFIED');
     expect((await own('verify')).body).toMatchObject({ state: 'SUSPENDED', suspended_by: 'OPERATOR' });
@@ -239,7 +239,7 @@ describe('GET /partner/notifications', () => {
     expect(refusal(await partner('GET', `notifications/${theirs['id']}`))).toEqual([404, 'not_found']);
   });
 
-  it('a partner can resend its own notification from the error queue, and none of another partner', async () => {
+  it('a partner can resend its own notifications from the error queue, but not those of another partner', async () => {
     const [queued] = await refused(mine, 1);
     expect((await partner('POST', `notifications/${queued['id']}/resend`)).status).toBe(202);
     await delivered(1);

@@ -48,14 +48,15 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
     const poll = async (app: TestApp): Promise<void> => {
       let ack: string[] = [];
       while (!isOver || ack.length > 0) {
-        // An attempt ends when the partner sends the acknowledgement, because the service records it before it answers.
+        // An attempt ends when the partner sends the acknowledgement, because the service records an acknowledgement
+        // before it answers the partner.
         for (const attempt of attempts) if (ack.includes(attempt.id)) attempt.to = performance.now();
         const answer = await app.call('POST', '/partner/notifications/poll', {
           token: polling.token,
           body: { ack, return_immediately: true, max: 3 },
         });
         if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-        // The service must know all acknowledged notifications, because the previous poll returned them.
+        // The service must recognise all acknowledged notifications, because the previous poll returned them.
         expect(answer.body.unknown).toEqual([]);
         ack = answer.body.notifications.map(({ id }: { id: string }) => id);
         for (const one of answer.body.notifications)
@@ -82,7 +83,7 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
       const path = `/admin/subscriptions/${subscribed.id}`;
       const answer = await app.call('PATCH', path, { token: subscribed.operator, body: { delivery: way } });
       expect(answer.body).toMatchObject({ delivery: way, state: 'ACTIVE', health: 'UP' });
-      // The next change waits until a notification was delivered in this mode.
+      // The next change waits until a notification has been delivered in the mode that the subscription now has.
       const before = attempts.length;
       await eventually(() => expect(attempts.slice(before).some((attempt) => attempt.way === way)).toBe(true));
     }
@@ -101,7 +102,7 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
     for (const code of codes) {
       const own = attempts.filter((attempt) => attempt.code === code).sort((a, b) => a.from - b.from);
       expect(own.map(({ sequence }) => sequence)).toEqual(own.map((_, index) => index + 1));
-      // Each attempt of a booking begins after the previous attempt has ended.
+      // Each attempt of a booking must begin after the previous attempt has ended.
       expect(own.filter(({ from }, index) => index > 0 && from < own[index - 1].to)).toEqual([]);
     }
     expect(new Set(attempts.map(({ way }) => way))).toEqual(new Set(['PUSH', 'POLL']));

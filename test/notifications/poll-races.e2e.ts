@@ -48,7 +48,7 @@ describe('races of polls', () => {
     expect(ids.length + rest.length).toBe(12);
   });
 
-  it('an event that another process creates ends a waiting poll at a process without the role delivery', async () => {
+  it('a process without the role delivery answers a waiting poll when another process creates an event', async () => {
     const waiting = poll(api);
     await subscribed.booking();
     expect((await waiting).body.notifications).toHaveLength(1);
@@ -96,7 +96,7 @@ describe('races of polls', () => {
     const bookingCode = await subscribed.booking();
     await subscribed.partner.received(1);
     await subscribed.reschedule(bookingCode);
-    // The attempt has begun, so that the change does not wait for it.
+    // The change to POLL does not wait for the end of the attempt, because the attempt has already begun.
     await polling.turn('POLL');
     expect((await poll(api, { return_immediately: true })).body.notifications).toEqual([]);
     answer();
@@ -106,7 +106,7 @@ describe('races of polls', () => {
     await polling.poll({ ack: [body.notifications[0].id] });
   });
 
-  it('a notification that was claimed for PUSH is not sent after the change to POLL', async () => {
+  it('a notification that was claimed for PUSH is not sent after its subscription has changed to POLL', async () => {
     await polling.turn('PUSH');
     await subscribed.post('suspend');
     await subscribed.booking();
@@ -115,7 +115,7 @@ describe('races of polls', () => {
     await subscribed.post('resume');
     await held.reached;
     const turned = polling.turn('POLL');
-    // The change is committed, and waits until the claim is released.
+    // The change to POLL is committed, but its response waits until the claim is released.
     await eventually(async () => expect(await subscribed.subscription()).toMatchObject({ delivery: 'POLL' }));
     expect((await poll(api, { return_immediately: true })).body.notifications).toEqual([]);
     held.release();
@@ -124,7 +124,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toEqual([]);
   });
 
-  it('a polled notification can be acknowledged after the change to PUSH, and is not sent', async () => {
+  it('a polled notification can be acknowledged after its subscription has changed to PUSH, and is then not sent', async () => {
     await subscribed.booking();
     const { notifications } = (await poll(api)).body;
     await polling.turn('PUSH');
@@ -133,7 +133,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toEqual([]);
   });
 
-  it('a polled notification whose lease expires after the change to PUSH is sent', async () => {
+  it('a polled notification is sent if its lease expires after the subscription has changed to PUSH', async () => {
     await subscribed.booking();
     const { notifications } = (await poll(api)).body;
     await polling.turn('PUSH');
@@ -180,7 +180,7 @@ describe('races of polls', () => {
     expect((await subscribed.notification(id))['attempts']).toHaveLength(3);
   });
 
-  it('a DOWN partner that changes to POLL is UP, and can poll the notifications that waited', async () => {
+  it('a DOWN partner becomes UP when it changes to POLL, and can poll the notifications that waited', async () => {
     await polling.turn('PUSH');
     subscribed.partner.answer({ status: 500 });
     const codes = [await subscribed.booking(), await subscribed.booking()];
@@ -190,7 +190,7 @@ describe('races of polls', () => {
     expect(await subscribed.queue()).toEqual([]);
   });
 
-  it('a process of release 1.0.0 claims no notification of a partner that polls, even if it has set the partner DOWN', async () => {
+  it('claims no notification of a polling partner, even if a process of release 1.0.0 has set the partner DOWN', async () => {
     await both.given.sql(
       `UPDATE subscriptions SET health = 'DOWN', next_probe_at = now(), paused_from = NULL, paused_until = NULL WHERE id = $1`,
       [subscribed.id],

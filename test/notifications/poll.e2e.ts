@@ -36,7 +36,7 @@ async function polled(count: number, order: Record<string, unknown> = {}): Promi
 }
 
 describe('a subscription with delivery POLL', () => {
-  it('a POLL subscription is ACTIVE without an address, stays unchanged by verify, and answers sample with subscription_polled', async () => {
+  it('a POLL subscription is ACTIVE without an address, verify does not change it, and sample fails with subscription_polled', async () => {
     const scene = await app.given.scene();
     const created = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
     expect(created.body).toMatchObject({ state: 'ACTIVE', delivery: 'POLL', partner_url: null, paused_until: null });
@@ -53,7 +53,7 @@ describe('a subscription with delivery POLL', () => {
     expect(partners.body).toMatchObject([{ partner_url: null, delivery: 'POLL', paused_until: null }]);
   });
 
-  it('the address of a POLL subscription is verified with a sample, and PUSH then needs no further verification', async () => {
+  it('the address of a POLL subscription is verified with a sample, and a change to PUSH then needs no further verification', async () => {
     const scene = await app.given.scene();
     const { url, caPem: ca_pem } = subscribed.partner;
     const { body } = await subscribed.admin('POST', 'subscriptions', {
@@ -70,7 +70,7 @@ describe('a subscription with delivery POLL', () => {
     expect(pushed.body).toMatchObject({ state: 'ACTIVE', delivery: 'PUSH' });
   });
 
-  it('a subscription needs an address for PUSH, which must be verified', async () => {
+  it('a subscription needs an address for PUSH, and is UNVERIFIED after it changes to PUSH with a new address', async () => {
     const scene = await app.given.scene();
     const without = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account });
     expect(without.body.errors).toMatchObject([{ pointer: '/partner_url', code: 'required' }]);
@@ -107,7 +107,7 @@ describe('a subscription with delivery POLL', () => {
     expect(await polling.turn('POLL')).toMatchObject({ delivery: 'POLL', state: 'ACTIVE' });
   });
 
-  it('a POLL subscription gets no PUT, and its notification has the id, sequence and bytes of a PUT', async () => {
+  it('a poll returns the sequence and the stored bytes of a notification, and no PUT is sent to a POLL subscription', async () => {
     const bookingCode = await subscribed.booking();
     const [offered] = await polled(1);
     expect(offered).toMatchObject({ event_sequence: 1, change_reason: 'BOOKING_CREATED' });
@@ -125,7 +125,7 @@ describe('a subscription with delivery POLL', () => {
 });
 
 describe('refused notifications and expired leases', () => {
-  it('a notification that a poll refuses waits for an operator as after a 400, with the reason and the detail', async () => {
+  it('a notification that a poll refuses waits for an operator, like after a 400, and has the reason and detail of the refusal', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     await polling.poll({ refuse: [{ id, reason: 'NO_MATCHING_RECORD', detail: 'No such candidate.' }] });
@@ -138,7 +138,7 @@ describe('refused notifications and expired leases', () => {
     expect(body.find((cause: any) => cause.subscription_id === subscribed.id)).toMatchObject({ count: 1 });
   });
 
-  it('the next poll offers a resent notification', async () => {
+  it('a poll offers a notification that an operator has resent from the error queue', async () => {
     const [{ id }] = await subscribed.queue();
     expect((await subscribed.admin('POST', `error-queue/${id}/resend`)).status).toBe(202);
     expect((await polled(1)).map(idOf)).toEqual([id]);
@@ -180,7 +180,7 @@ describe('refused notifications and expired leases', () => {
     );
   });
 
-  it('a poll of one subscription can acknowledge and refuse notifications that the caller leased from another', async () => {
+  it('a poll of one subscription can acknowledge and refuse notifications that the caller leased from another subscription', async () => {
     const scene = await app.given.scene();
     const created = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
     const second = created.body.id as string;
@@ -198,7 +198,7 @@ describe('refused notifications and expired leases', () => {
     expect((await subscribed.notification(leased[1]))['state']).toBe('ERROR_QUEUE');
   });
 
-  it('a poll that acknowledges or refuses notifications leaves an audit row for each subscription, with their number', async () => {
+  it('a poll writes audit rows that state how many notifications of a subscription it acknowledged and how many it refused', async () => {
     for (let at = 0; at < 3; at++) await subscribed.booking();
     const leased = (await polled(3)).map(idOf);
     await polling.poll({
@@ -215,7 +215,7 @@ describe('refused notifications and expired leases', () => {
     expect(refused.body).toMatchObject([{ account_code: subscribed.scene.account, changed: [], count: 1 }]);
   });
 
-  it('a poll lists ids that the caller has not leased in unknown, and does not change their notifications', async () => {
+  it('a poll returns in its member `unknown` the ids that the caller has not leased, and does not change their notifications', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     const other = await app.given.token([], ['partner'], [subscribed.id]);
@@ -229,7 +229,7 @@ describe('refused notifications and expired leases', () => {
 });
 
 describe('ids that a partner sends back', () => {
-  it('a poll lists texts that are no ids in unknown as they were sent, and processes the other ids', async () => {
+  it('a poll returns invalid ids unchanged in its member `unknown`, and processes the other ids', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     const strange = ['zzz', id.toUpperCase(), '', '\u0000', '\ud800', 'é'.repeat(100)];
@@ -282,7 +282,7 @@ describe('the notifications that a poll returns', () => {
     await polling.poll({ ack: second['notifications'].map(idOf) });
   });
 
-  it('polls of a suspended subscription offer no notification, but can acknowledge one offered earlier', async () => {
+  it('polls of a suspended subscription offer no notification, but can acknowledge one that was offered before the suspension', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     await subscribed.booking();
@@ -293,7 +293,7 @@ describe('the notifications that a poll returns', () => {
     await polling.poll({ ack: (await polled(1)).map(idOf) });
   });
 
-  it('polls offer the notifications of a bulk resend and a replay, which count their outcomes', async () => {
+  it('polls offer the notifications of a bulk resend and of a replay, and these jobs count the outcomes', async () => {
     await subscribed.booking();
     await subscribed.booking();
     const offered = await polled(2);
@@ -328,7 +328,7 @@ describe('the notifications that a poll returns', () => {
   });
 
   it.each(['pause', 'resume', 'abort'])(
-    'a job whose last notification was just acknowledged has finished, so that %s is refused',
+    'refuses the action %s for a job whose last notification was just acknowledged, because the job has finished',
     async (action) => {
       await subscribed.booking();
       const [{ id }] = await polled(1);
@@ -401,7 +401,7 @@ describe('waiting polls', () => {
     await polling.poll({ ack: notifications.map(idOf) });
   });
 
-  it('a poll without a body has the default settings', async () => {
+  it('a poll without a body uses the default settings, and waits for a notification', async () => {
     const waiting = polling.call('POST', '/partner/notifications/poll');
     await subscribed.booking();
     const { status, body } = await waiting;

@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(subscribed.map((one) => one.stop()));
 });
 
-/** Returns the names of the upkeep's statements, and the numbers of changed rows. */
+/** Returns a list to which each statement of the upkeep adds its name and the number of rows that it changed. */
 function watched(): [string, number][] {
   const done: [string, number][] = [];
   const execute = app.database.execute.bind(app.database);
@@ -58,7 +58,7 @@ test('the queue upkeep resolves notifications of deleted partners in batches, an
   expect(done.map(([name]) => name).slice(0, 15)).toEqual([...kinds, ...kinds, ...kinds]);
 });
 
-test('a round of queue upkeep ends after some seconds even if work is left, and the next round continues it', async () => {
+test('a round of queue upkeep ends after some seconds even if work is left, and the next round continues the work', async () => {
   await queueMany(subscribed[0], 2500);
   await subscribed[0].admin('DELETE', `subscriptions/${subscribed[0].id}`);
   let now = performance.now();

@@ -148,7 +148,7 @@ describe('a subscription with record_changes', () => {
     expect(requests.map(({ headers }) => headers['event-sequence'])).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('numbers even the changes of a record that a subscription does not select, like booking events', async () => {
+  it('the event-sequence also counts record changes that a subscription does not select, as it does for booking events', async () => {
     await subscribe(['CREATED', 'CANCELLED']);
     const record = await app.given.eligibility(subscribed.scene);
     await rename(record, 'Byron');
@@ -189,7 +189,7 @@ describe('a subscription with record_changes', () => {
     expect(new Set(told().map(({ headers }) => headers['webhook-id'])).size).toBe(120);
   });
 
-  it('a partner receives the changes of records that an import makes', async () => {
+  it('a partner receives the record changes that an import causes', async () => {
     await subscribe();
     const { account, token, testCode } = subscribed.scene;
     const rows = Array.from(
@@ -207,7 +207,7 @@ describe('a subscription with record_changes', () => {
 });
 
 describe('a record change that no subscription selects', () => {
-  it('stores no event for a record change that no subscription selects; by default, a partner receives only the six booking events', async () => {
+  it('stores no event for a record change that no subscription selects, and by default sends only booking events', async () => {
     subscribed = await Subscribed.start(app);
     expect((await subscribed.subscription())['record_changes']).toEqual([]);
     const record = await app.given.eligibility(subscribed.scene);
@@ -226,11 +226,12 @@ describe('a record change that no subscription selects', () => {
     ['has been deleted', async () => void (await subscribed.admin('DELETE', `subscriptions/${subscribed.id}`))],
     ['lists no change any more', async () => void (await subscribed.patch({ record_changes: [] }))],
     ['lists null', async () => void (await subscribed.patch({ record_changes: null }))],
-  ])('a record change leaves no row in the outbox when the subscription %s', async (name, change) => {
+  ])('stores a record change only if the subscription may need it: the subscription %s', async (name, change) => {
     await subscribe();
     await change();
     const record = await app.given.eligibility(subscribed.scene);
-    // Changes are kept for the new address of a verified partner, as booking events are.
+    // The changes are kept: a partner that was verified at an earlier address gets them at its new address, like
+    // booking events.
     const kept = name === 'is not verified' ? 1 : 0;
     expect(await count('domain_events WHERE stream = $1', [record['svc_eligiblity_id']])).toBe(kept);
   });
@@ -245,7 +246,7 @@ describe('a record change that no subscription selects', () => {
     expect(await count('domain_events WHERE stream = $1', [record['svc_eligiblity_id']])).toBe(0);
   });
 
-  it('sends a change of a record as soon as the PATCH that adds it to record_changes was answered', async () => {
+  it('sends every record change that occurs after the response to the PATCH that adds its kind to record_changes', async () => {
     subscribed = await Subscribed.start(app);
     for (let round = 0; round < 5; round++) {
       expect((await subscribed.patch({ record_changes: ['CREATED'] })).status).toBe(200);
@@ -306,7 +307,7 @@ describe('a record change that the partner refuses', () => {
     ]);
   });
 
-  it('while the partner is DOWN, holds back the later changes of a record, which follow in order afterwards', async () => {
+  it('holds back the later changes of a record while the partner is DOWN, and sends them in order once it has recovered', async () => {
     await subscribe();
     const { partner } = subscribed;
     partner.answer({ status: 500 });
@@ -339,7 +340,7 @@ describe('a record change that the partner refuses', () => {
 });
 
 describe('the erasure of a candidate', () => {
-  it('an erasure replaces the id of the candidate in stored changes, and notifies the partner under the pseudonym', async () => {
+  it('an erasure replaces the id of the candidate in stored changes, and is reported to the partner with the pseudonym', async () => {
     await subscribe();
     const record = await app.given.eligibility(subscribed.scene);
     await rename(record, 'Byron');

@@ -11,15 +11,15 @@ import { firstUnexplained, type Operation } from '../proof/model/records/records
 import { PostgresServer } from '../support/servers';
 
 /**
- * Compares the model of records' events (test/proof/model/records) with real runs: concurrent writers, subscriptions and
- * translators on a real PostgreSQL. Every run must be a path of the model.
+ * Compares the model of records' events (test/proof/model/records) with real runs: concurrent writers, subscriptions
+ * and translators on a real PostgreSQL. Every run must be a path of the model.
  */
 const ROUNDS = Number(process.env['RECORDS_ROUNDS'] ?? 100);
 const [WRITERS, SUBSCRIPTIONS, TRANSLATORS] = [3, 2, 2];
 const CHANGES = { U: 'UPDATED', H: 'HELD' } as const;
 const TELL = (rows: string) => `WITH ${tellingChanges(rows, 'NULL')} SELECT ${EVENT_COLUMNS} FROM told`;
 const LOCK = 'pg_advisory_xact_lock(hashtext($1))';
-// A version that selects no change deletes the subscription.
+// If a version of a subscription selects no change, the subscription is deleted.
 const CHANGE_SUBSCRIPTION = `UPDATE subscriptions
   SET record_changes = CASE WHEN $2::text[] = '{}' THEN record_changes ELSE $2 END,
     deleted_datetime = CASE WHEN $2::text[] = '{}' THEN now() END
@@ -60,7 +60,7 @@ class Run {
   );
   private readonly ids: readonly string[] = this.versions.map(() => randomUUID());
   private readonly operations: object[] = [];
-  /** The number of each event's change in the run, by the event's id. */
+  /** Maps the id of each event to the number of its change in the run. */
   private readonly numberOf = new Map<string, number>();
   private readonly published: EventRow[] = [];
   private isChanging = true;
@@ -99,7 +99,7 @@ class Run {
     return operation && { configuration, operation, operations: this.operations };
   }
 
-  /** Performs an operation, and records it with what is known of its result. */
+  /** Performs an operation, and records its start, its end, and the known parts of its result. */
   private async timed<Row extends object>(
     what: string,
     n: number,
@@ -166,7 +166,7 @@ class Run {
     return [...this.versions[s][version]].flatMap((letter) => CHANGES[letter as keyof typeof CHANGES] ?? []);
   }
 
-  /** Makes the versions of a subscription, one after the other. */
+  /** Changes a subscription to each of its versions, one after the other. */
   private async changeSubscription(s: number): Promise<void> {
     for (let version = 1; version < this.versions[s].length; version++) {
       await pause(randomInt(15));
@@ -181,7 +181,7 @@ class Run {
     }
   }
 
-  /** Translates random events until all are translated after the last change. */
+  /** Translates random events until nothing changes any more and all events are translated. */
   private async translate(t: number): Promise<void> {
     for (;;) {
       const isLast = !this.isChanging;
@@ -255,7 +255,7 @@ async function firstUnexplainedOf(count: number, planted: Planted = {}): Promise
   return null;
 }
 
-test(`the model of records' events explains ${ROUNDS} real runs of concurrent writers, subscriptions and translators`, async () => {
+test(`the model of record events accepts ${ROUNDS} real runs with concurrent writers, subscriptions and translators`, async () => {
   expect(await firstUnexplainedOf(ROUNDS)).toBeNull();
 }, 600_000);
 
@@ -270,14 +270,14 @@ test.each<[string, Planted]>([
     { translate: (text) => text.replaceAll('s.deleted_datetime IS NULL AND', '') },
   ],
 ])(
-  "the model of records' events does not explain %s",
+  'the model of record events rejects at least one run with this planted fault: %s',
   async (_name, planted) => {
     expect(await firstUnexplainedOf(2_000, planted)).not.toBeNull();
   },
   600_000,
 );
 
-test("the model of records' events does not explain a listener that is kept in a transaction of its own", async () => {
+test('the model of record events rejects at least one run in which listeners are stored in a separate transaction', async () => {
   await pool.query('ALTER TABLE subscriptions DISABLE TRIGGER subscriptions_listener_changed');
   try {
     expect(await firstUnexplainedOf(2_000, { listener: 'late' })).not.toBeNull();

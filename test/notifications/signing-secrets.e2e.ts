@@ -43,7 +43,7 @@ async function rotate(by: TestApp = app): Promise<void> {
   secrets.unshift(body.signing_secret);
 }
 
-/** Returns the indices of the secrets, from the newest, that sign the next notification. */
+/** Returns which secrets sign the next notification, as indices counted from the newest secret. */
 async function signing(): Promise<number[]> {
   const seen = subscribed.partner.requests.length;
   await subscribed.booking();
@@ -76,7 +76,7 @@ test('keeps signing with a replaced signing secret for 24 hours, even if its suc
   expect(await signing()).toEqual([0]);
 });
 
-test('signs notifications with the five newest secrets of a subscription after many rotations, as the OpenAPI document says', async () => {
+test('after many rotations, signs with the five newest secrets of a subscription, in the form that the OpenAPI document describes', async () => {
   for (let n = 0; n < 7; n++) await rotate();
   expect(await signing()).toEqual([0, 1, 2, 3, 4]);
   const { body: document } = await app.call('GET', '/openapi.json');

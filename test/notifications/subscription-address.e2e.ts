@@ -52,7 +52,7 @@ describe('credentials of a subscription whose host changes', () => {
     expect([moved.status, moved.body.partner_url]).toEqual([200, ELSEWHERE]);
   });
 
-  test('null removes the credentials of a subscription when its host changes', async () => {
+  test('a null for auth removes the credentials of a subscription when its host changes', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'of-the-old-host' } })).body;
     const moved = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, auth: null });
     expect([moved.status, moved.body.auth]).toEqual([200, { type: 'none' }]);
@@ -99,7 +99,7 @@ describe('credentials of a subscription whose host changes', () => {
     },
   );
 
-  test('requires the whole member auth again when the host of its token_url changes', async () => {
+  test('requires the complete member auth, with its secret, when the host of token_url changes', async () => {
     const { id } = (await create(OLD, { auth: oauth2 })).body;
     const { client_secret: _, ...rest } = oauth2;
     const refused = await call('PATCH', `/${id}`, { auth: { ...rest, token_url: 'https://elsewhere.example/token' } });
@@ -136,7 +136,7 @@ describe('the same address in another spelling', () => {
       expect((await call('PATCH', `/${id}`, { partner_url: other })).body.state).toBe('UNVERIFIED');
   });
 
-  test('reports two subscriptions of an account with the same address in warnings, and does not refuse them', async () => {
+  test('accepts two subscriptions of one account that have the same address, and returns a warning', async () => {
     const first = await create('https://bücher.example/hooks', {});
     expect([first.status, first.body.warnings]).toEqual([201, []]);
     const warned = [expect.objectContaining({ pointer: '/partner_url', code: 'address_repeated' })];

@@ -75,7 +75,7 @@ test('removes a deleted partner, and no other, from the delivery loop and the me
   await other.stop();
 });
 
-test('keeps the suspensions of a subscription as long as they affect when notifications are given up', async () => {
+test('keeps the period of a suspension as long as it affects the time at which notifications are given up', async () => {
   const hours = (ago: number) => new Date(Date.now() - ago * 3600_000).toISOString();
   const suspensions = async () =>
     (
@@ -85,8 +85,8 @@ test('keeps the suspensions of a subscription as long as they affect when notifi
     ).length;
   await app.given.sql(
     `UPDATE subscriptions SET suspensions = $2::tstzmultirange, suspended_datetime = now() - interval '90 hours' WHERE id = $1`,
-    // The last 24 hours without a suspension reach back beyond the second of three suspensions, but not to the first,
-    // which is therefore deleted.
+    // The last 24 unsuspended hours began before the second of three suspensions and after the first, which is
+    // therefore deleted.
     [subscribed.id, `{[${hours(300)},${hours(200)}),[${hours(80)},${hours(60)}),[${hours(45)},${hours(5)})}`],
   );
   await retain();

@@ -68,7 +68,7 @@ test('the report of a sample shows a certificate that is not accepted, and no re
   expect(subscribed.partner.requests).toEqual([]);
 });
 
-test('the report of a sample names an unknown host name, an address that refuses connections, and a forbidden address', async () => {
+test('the report of a sample distinguishes an unknown host name, a refused connection and a forbidden address', async () => {
   await subscribed.patch({ partner_url: 'https://nobody.invalid/hooks' });
   const unknown = (await subscribed.post('sample', {})).body;
   expect([unknown.failure, ...outcomes(unknown)]).toEqual(['dns', 'FAILED', ...Array(4).fill('NOT_REACHED')]);

@@ -41,7 +41,7 @@ test('the statistics of a subscription without deliveries return every hour of s
     expect(hour).toEqual({ delivered: 0, failed: {}, p50_ms: null, p95_ms: null });
 });
 
-test('the statistics of a subscription count attempts by hour and class of outcome, with their durations', async () => {
+test('the statistics of a subscription count attempts per hour and class of outcome, and return the durations', async () => {
   let count = 0;
   subscribed.partner.answer(() => ({ status: [200, 400, 403, 200, 400][count++] ?? 200, delayMs: 20 }));
   for (let i = 0; i < 5; i++) await subscribed.booking();
@@ -74,7 +74,7 @@ test('the statistics of a subscription omit attempts older than seven days, and 
   ]);
 });
 
-test('the statistics of a subscription return the count of waiting bookings, the time of the oldest, and the next exam among them', async () => {
+test('the statistics return the number of waiting bookings, the time of the oldest waiting notification, and the next exam', async () => {
   subscribed.partner.answer({ status: 400 });
   const [later, sooner] = [await bookedIn(9), await bookedIn(5)];
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(2));
@@ -122,7 +122,7 @@ test('the statistics of a subscription do not return a past exam as the next exa
   expect(await statistics()).toMatchObject({ bookings_waiting: 1, next_booking_on: null });
 });
 
-test('a subscription shows the expiry of the certificate that the partner presented last, at a verification or a delivery', async () => {
+test('the statistics show the expiry of the certificate that the partner presented at the last verification or delivery', async () => {
   const shown = (await statistics()).certificate_not_after;
   await app.given.sql('UPDATE subscriptions SET certificate_not_after = NULL WHERE id = $1', [subscribed.id]);
   await subscribed.booking();

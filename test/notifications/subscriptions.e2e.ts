@@ -131,7 +131,7 @@ test.each([
   expect(row['row']).not.toContain(Buffer.from(secret).toString('hex'));
 });
 
-test('a subscription has a name for the partner, which a PATCH replaces or clears', async () => {
+test('a subscription can have a name, which a PATCH replaces or clears', async () => {
   const { id, ...created } = (await call('POST', '', minimal({ name: 'State Board of Ohio' }))).body;
   expect(created.name).toBe('State Board of Ohio');
   expect((await call('PATCH', `/${id}`, { wait_ms: 2000 })).body.name).toBe('State Board of Ohio');
@@ -316,7 +316,7 @@ test("POST verify sends a complete, signed sample with the partner's authenticat
   }
 });
 
-test('signs client assertions with a key of the key set, and sends them only to the token endpoint', async () => {
+test('signs client assertions with a key of the published key set, and sends the partner only the token', async () => {
   const issuer = await startPartner({ oauth: { clientId: 'svc', clientSecret: 'unused' } });
   issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 }) });
   const other = await startPartner();

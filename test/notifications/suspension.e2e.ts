@@ -20,7 +20,7 @@ afterAll(async () => {
   await first.close();
 });
 
-test('once POST suspend has answered, no process starts an attempt, and claimed notifications are released', async () => {
+test('after the response to POST suspend, no process starts an attempt, and claimed notifications are released', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   // Waits until the claims that followed the delivery have found nothing and ended.
@@ -71,7 +71,7 @@ test('POST suspend lets running attempts finish, and does not wait for them', as
   await eventually(async () => expect((await subscribed.notifications())[0]['state']).toBe('DELIVERED'));
 });
 
-test('sends no further notification to a busy partner once POST suspend has answered', async () => {
+test('sends no further notification to a partner under load after the response to POST suspend', async () => {
   subscribed.partner.answer({ status: 200, delayMs: 100 });
   const bookings = Array.from({ length: 30 }, () => subscribed.booking());
   await subscribed.partner.received(5);
@@ -85,7 +85,7 @@ test('sends no further notification to a busy partner once POST suspend has answ
   await subscribed.partner.received(30, 20_000);
 });
 
-test('the time of a suspension does not count towards giving up notifications', async () => {
+test('the time of a suspension does not count towards RETRY_GIVE_UP_H', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']));
@@ -103,8 +103,8 @@ test('the time of a suspension does not count towards giving up notifications', 
   await subscribed.post('resume');
   await pause(2500);
   expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
-  // Only 20 hours count towards giving up the notification, because the partner was suspended during the others. It is
-  // given up after at most four more hours.
+  // Only 20 hours count towards giving up the notification, because the partner was suspended during the other hours.
+  // The notification is given up after at most four more hours.
   await first.given.sql(
     `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
     [id],

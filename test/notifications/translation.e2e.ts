@@ -22,7 +22,7 @@ afterEach(async () => {
 const count = async (what: string, values: unknown[] = []) =>
   (await app.given.sql(`SELECT count(*) AS n FROM ${what}`, values))[0]['n'] as number;
 
-/** Creates suspended copies of the subscription, whose notifications stay unsent. */
+/** Creates copies of the subscription that are suspended, so that their notifications stay unsent. */
 async function listeners(n: number): Promise<void> {
   const columns = (
     await app.given.sql(
@@ -37,7 +37,10 @@ async function listeners(n: number): Promise<void> {
   );
 }
 
-/** Creates the first events of other bookings without notifications, as a killed process leaves them. */
+/**
+ * Creates the first events of new bookings without notifications, like those that a process leaves if it is killed
+ * before it translates them.
+ */
 async function leftOver(n: number, changes = ''): Promise<void> {
   await app.given.sql(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -135,7 +138,7 @@ describe('an event that cannot be translated', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  test('translates an event into notifications after an operator has repaired it', async () => {
+  test('translates a set-aside event after an operator has removed the cause and cleared set_aside_at', async () => {
     await leftOver(13);
     await eventually(async () => expect(await count('domain_events WHERE set_aside_at IS NOT NULL')).toBe(1), 30_000);
     await app.given.sql('DROP TRIGGER refuse_one ON notifications');
@@ -145,7 +148,7 @@ describe('an event that cannot be translated', () => {
   });
 });
 
-test('creates the same notification when an event is translated again after a restore to an earlier moment', async () => {
+test('creates the same notification when an event is translated again after the database was restored to an earlier moment', async () => {
   const booking = await subscribed.booking();
   const [before] = await subscribed.partner.received(1);
   await eventually(async () => expect(await count('deliveries')).toBe(0));

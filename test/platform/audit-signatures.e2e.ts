@@ -36,7 +36,7 @@ const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsO
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);
 
-/** Changes rows as the owner of the tables could, who can remove the triggers. */
+/** Changes rows as an attacker with the rights of the tables' owner could: the owner can remove the triggers. */
 async function tamper(statement: string, values: unknown[] = []): Promise<void> {
   for (const table of ['audit_log', 'audit_seals']) await sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
   await sql(statement, values);
@@ -77,7 +77,7 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
   }
 }
 
-it('the comparison of one stretch after another finds a changed row of any age, until the row is as before', async () => {
+it('comparing the audit log with its seals, a few seals at a time, finds a changed row of any age and a deleted seal', async () => {
   const { ids } = await sealed();
   for (let more = 0; more < 6; more++) await sealed(1);
   await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
@@ -95,7 +95,7 @@ it('the comparison of one stretch after another finds a changed row of any age, 
     stretches += 1;
   } while (next !== '0');
   expect(stretches).toBe(4);
-  // The seals of two neighbouring stretches are compared with each other.
+  // The first seal of a stretch is compared with the last seal of the stretch before it.
   const [{ seal_id }] = await sql('SELECT seal_id FROM audit_seals ORDER BY seal_id OFFSET 3 LIMIT 1');
   await tamper('DELETE FROM audit_seals WHERE seal_id = $1', [seal_id]);
   const second = await sealsFrom(database, secrets, (await sealsFrom(database, secrets, '0', 3)).next, 3);
@@ -180,7 +180,7 @@ describe('the signature of a seal', () => {
     ['hash', `decode(repeat('ab', 32), 'hex')`],
     ['mac', `decode(repeat('ab', 32), 'hex')`],
     ['key_id', `decode(repeat('ab', 4), 'hex')`],
-  ])('the signature of a seal covers its column %s (%s)', async (column, value) => {
+  ])('the signature of a seal reveals a change of its column %s to %s', async (column, value) => {
     await sealed();
     await shift('-20 minutes');
     await sealed();
@@ -237,7 +237,7 @@ describe('the signature of a seal', () => {
   });
 });
 
-describe('the sealed history', () => {
+describe('the sealed audit log', () => {
   it('verify-audit detects that the first rows of the audit log were deleted together with their seals', async () => {
     const first = await sealed();
     const { ids } = await sealed();

@@ -138,7 +138,7 @@ describe('the seals of the audit log', () => {
   const verify = (anchor: string | null = null, keys = key) =>
     verifyAudit(sealed.databaseUrl, new Secrets(configWith(keys).secrets), anchor);
   const state = async () => sealed.call('GET', '/admin/audit/seals', { token: await sealed.given.operator() });
-  /** Changes rows as the owner of the tables could, whom the trigger cannot stop. */
+  /** Changes rows as an attacker with the rights of the tables' owner could: the trigger cannot stop the owner. */
   const tamper = async (statement: string, values: unknown[] = []) => {
     const table = /audit_(log|seals)/.exec(statement)![0];
     await sealed.given.sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
@@ -146,7 +146,8 @@ describe('the seals of the audit log', () => {
     await sealed.given.sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   };
   /**
-   * Makes the seals more than ten minutes old, so that no transaction that ran when they were written can still commit.
+   * Makes the seals more than ten minutes old, so that no transaction that was running when the seals were written can
+   * still commit.
    */
   const pass = async (minutes = 1) => {
     await tamper(`UPDATE audit_seals SET at = at - interval '${minutes} minutes'`);
@@ -206,7 +207,7 @@ describe('the seals of the audit log', () => {
     expect(await verify()).toMatchObject({ agrees: true, rows: 2 });
   });
 
-  it('seals a row that was committed late when more new rows than fit in one seal came after it', async () => {
+  it('seals an audit row that was committed late, even if the rows after it do not fit into one seal', async () => {
     still();
     const commit = await sealedBeforeCommit();
     await commit();

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("generated values begin with the cell's letter, and are as long and as random as without CELL", async () => {
+it("generated codes and tokens begin with the cell's letter, and tokens are as random as without CELL", async () => {
   const operator = await app.given.token([], ['admin']);
   const ask = async (method: string, path: string, body?: object, token = operator) =>
     (await app.call(method, path, { token, body })).body;

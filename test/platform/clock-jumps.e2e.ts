@@ -17,11 +17,11 @@ afterAll(() => app.close());
 const delivered = (withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
 
-/** Each test runs once for each of these differences, by which the database's clock was ahead. */
+/** The times by which the database's clock was ahead. Each test runs once with each of them. */
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)(
-  'once the clock is right, probes a partner that turned DOWN while the clock was %s ahead',
+  'after the clock was corrected, probes a partner that turned DOWN while the clock was %s ahead',
   async (ahead) => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
@@ -38,7 +38,7 @@ test.each(DISTANCES)(
 );
 
 test.each(DISTANCES)(
-  'once the clock is right, ignores a pause of a busy partner that began while the clock was %s ahead',
+  'after the clock was corrected, ignores a pause of a busy partner that began while the clock was %s ahead',
   async (ahead) => {
     subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3' } });
     await subscribed.booking();
@@ -54,7 +54,7 @@ test.each(DISTANCES)(
   },
 );
 
-test('a lease that was granted while the clock was an hour ahead expires after the wait time and 30 seconds', async () => {
+test('a lease that was granted while the clock was an hour ahead expires 30 seconds after the end of the wait time', async () => {
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
@@ -74,7 +74,7 @@ test('a lease that was granted while the clock was an hour ahead expires after t
 }, 40_000);
 
 test.each(DISTANCES)(
-  'once the clock is right, publishes an event that was claimed while the clock was %s ahead',
+  'after the clock was corrected, publishes an event that was claimed while the clock was %s ahead',
   async (ahead) => {
     const code = await subscribed.booking();
     await delivered();

@@ -21,7 +21,10 @@ let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;
-  /** The number of periods of silence so far. Connections that existed during an earlier period stay silent. */
+  /**
+   * The number of periods of silence so far. Connections that existed during an earlier period remain silent
+   * afterwards.
+   */
   private generation = 0;
 
   private constructor(

@@ -57,14 +57,14 @@ afterAll(async () => {
   for (const server of [two, one, primary]) await server?.end();
 });
 
-it('of several database servers, connects to the writable one, and does not start when only a standby can be reached', async () => {
+it('the service connects to the writable one of several servers, and does not start if it reaches only a standby', async () => {
   expect(await create()).toBe(200);
   const refused = await migrate(one.url('svc')).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ConfigError);
   expect((refused as ConfigError).faults).toEqual([expect.stringMatching(/^DATABASE_URL .* read-only \(a standby\)/)]);
 });
 
-it('notifies the partner of an event only once a standby has it, and readiness stays green meanwhile', async () => {
+it('notifies the partner of an event only after a standby has stored the event, and stays ready meanwhile', async () => {
   const first = await subscribed.booking();
   await eventually(() => expect(told()).toEqual([first]));
   one.freeze(true);
@@ -82,7 +82,7 @@ it('notifies the partner of an event only once a standby has it, and readiness s
   expect(await figure('replication_standbys_attached')).toBe(2);
 });
 
-it('loses no acknowledged change when the primary is killed under synchronous replication, and serves callers again', async () => {
+it('loses no acknowledged change when a synchronous primary is killed, and answers again after a standby is promoted', async () => {
   await primary.query(`ALTER SYSTEM SET synchronous_standby_names = 'one'`);
   await primary.query('SELECT pg_reload_conf()');
   await eventually(async () => {

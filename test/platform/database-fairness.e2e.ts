@@ -18,7 +18,9 @@ afterAll(() => app.close());
 const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
 const FLOOD = 300;
 
-/** Returns how many requests of a flood had ended when the later work of another caller ended. */
+/**
+ * Returns how many requests of one caller's flood had ended when work that another caller requested later had ended.
+ */
 async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
   let done = 0;
   const flood = Array.from({ length: FLOOD }, () =>
@@ -35,8 +37,8 @@ async function doneBefore(work: () => Promise<unknown>, other: Caller | null): P
 }
 
 /**
- * The kinds of work, with the number of requests of the flood that may end first: those that began earlier, and those
- * that the flooding caller may start in one turn.
+ * The kinds of work, each with the number of the flood's requests that may end before the other caller's work: the
+ * requests that began earlier, and the requests that the flooding caller may start in one turn.
  */
 const kinds: [string, () => Promise<unknown>, number][] = [
   ['statements', () => app.database.query(SHORT_WORK), FLOOD / 10],
@@ -53,7 +55,7 @@ describe.each(kinds)('%s', (_kind, work, most) => {
   it.each([
     ['another caller', callerOf('other')],
     ['background work', null],
-  ])('%s gets a database connection before most requests of another caller’s flood', async (_who, other) => {
+  ])('%s gets a database connection before most requests of a caller who floods the service', async (_who, other) => {
     expect(await doneBefore(work, other)).toBeLessThan(most);
   });
 });
@@ -76,7 +78,7 @@ it("updates a record of one tenant while most of another tenant's flood of updat
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 
-it('tries to open a database connection again if the process was too busy to notice in time that the first had opened', async () => {
+it('tries again to connect to the database if the process was too busy to notice in time that it was connected', async () => {
   const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
   shareFairly(pool);
   const connected = pool.connect();

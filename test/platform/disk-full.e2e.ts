@@ -78,7 +78,7 @@ const onSmallDisk = () => {
 };
 if (isMounted) describe('while the disk of the database is full', onSmallDisk);
 
-it('answers 503 to a write that the server refuses for a full disk, and accepts the repeated write', async () => {
+it('answers 503 to a write while the disk of the database server is full, and accepts the write once there is space', async () => {
   const app = await startApp();
   try {
     const scene = await app.given.scene();

@@ -315,7 +315,7 @@ describe('starting an embedded PostgreSQL', () => {
     const { url } = await second.started();
     expect(await answers(url)).toBe(true);
     await second.stop();
-    // The initdb of the killed process may continue for a while.
+    // The program initdb that the killed process had started may continue for a while.
     await sleep(1_000);
     await run(data).started();
     expect(draft()).toBeUndefined();
@@ -432,7 +432,7 @@ describe('the programs and the user of PostgreSQL', () => {
   });
 });
 
-describe('starting after a killed process', () => {
+describe('starting PostgreSQL after the previous process was killed', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
     'a process that ends by %s leaves its PostgreSQL running for the next process',
     async (signal) => {

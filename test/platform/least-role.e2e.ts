@@ -70,7 +70,7 @@ async function startAsRole(): Promise<TestApp> {
   return startApp({ databaseUrl: urlOf(role), env: { CHANGES_RETENTION_DAYS: '30' } });
 }
 
-it("grants the rights of the service's role when the owner may not create roles but the role exists", async () => {
+it("the SQL that grants the rights of the service's role works if the role exists, even if the owner may not create roles", async () => {
   await asOwner([await grantsAt(urlOf(owner), role)]);
   await migrate(urlOf(role));
 });

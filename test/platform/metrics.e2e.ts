@@ -16,7 +16,7 @@ describe('§14 the metrics of delivery', () => {
   });
   afterAll(() => app.close());
 
-  it('the metrics count undelivered notifications by the time left until the exam, each once, and measure the duration of attempts by partner', async () => {
+  it('the metrics count each undelivered notification once, by the time until its exam, and measure attempts per partner', async () => {
     const subscribed = await Subscribed.start(app);
     const minutes = (n: number) => ({ booking_on: dateTime(Date.now() + n * 60_000) });
     await subscribed.booking(minutes(60));

@@ -82,7 +82,7 @@ describe('while the NOTIFY queue of the server is full', () => {
   });
 
   it.each(['api', 'app'] as const)(
-    'a subscription can be changed while the NOTIFY queue is full, in the process %s',
+    'a subscription can be changed through the process %s while the NOTIFY queue is full',
     async (name) => {
       const { operator: token, id, partner, scene } = subscribed;
       const through = { api, app }[name];

@@ -46,7 +46,7 @@ describe('the command of a release', () => {
     expect(readFileSync(join(repository, 'package.json'), 'utf8')).toBe(before);
   });
 
-  it('refuses a release when the Helm chart has another version', () => {
+  it('refuses a release when the Helm chart has a different version', () => {
     edit('deploy/chart/Chart.yaml', (text) => text.replace(/^appVersion: .*$/m, 'appVersion: 9.9.9'));
     expect(release(version, '--only', 'versions')).toMatchObject({
       status: 1,
@@ -58,7 +58,7 @@ describe('the command of a release', () => {
     ['clients/php/composer.json', /("version": )"[^"]+"/],
     ['clients/python/pyproject.toml', /(version = )"[^"]+"/],
     ['clients/java/pom.xml', /( {2}<version>)[^<]+/],
-  ])('refuses a release when the partner kit has another version in %s', (path, place) => {
+  ])('refuses a release when %s of the partner kit has a different version', (path, place) => {
     edit(path, (text) => text.replace(place, path.endsWith('.xml') ? '$19.9.9' : '$1"9.9.9"'));
     expect(release(version, '--only', 'versions')).toMatchObject({
       status: 1,

@@ -51,7 +51,7 @@ describe('the schema', () => {
     expect(tables.map(({ tablename }) => tablename).filter((name) => !described.has(name))).toEqual([]);
   });
 
-  it('docs/data.md has a line for every table, with the limit of its size', async () => {
+  it('docs/data.md has a line for every table of the database schema, and for no other table', async () => {
     const tables = await dataSource.query<{ tablename: string }[]>(
       `SELECT relname AS tablename FROM pg_class WHERE relnamespace = 'public'::regnamespace
          AND relkind IN ('r', 'p') AND NOT relispartition`,
@@ -72,7 +72,7 @@ describe('the schema', () => {
 });
 
 describe('migrations', () => {
-  it('migrations run once when several processes start on an empty database at once', async () => {
+  it('migrations run only once when several processes start simultaneously on an empty database', async () => {
     const database = await cloneDatabase({ migrated: false });
     await Promise.all(Array.from({ length: 5 }, () => migrate(database.url)));
     const dataSource = await new DataSource(dataSourceOptions(database.url, 2)).initialize();

@@ -85,7 +85,7 @@ afterAll(async () => {
 const call = (method: string, path: string, body?: unknown) =>
   app.call(method, `/accounts/${scene.account}/${path}`, { token: scene.token, body });
 
-describe('under a role with other settings', () => {
+describe('under a database role with other session settings', () => {
   it('each kind of database connection has the settings that the service requires', async () => {
     const client = await connectTo(url);
     try {
@@ -132,7 +132,7 @@ describe('under a role with other settings', () => {
     expect(rows).toEqual([{ style: 'ISO, MDY', memory: '8MB', statement: '3s', commits: 'local' }]);
   });
 
-  it("keeps a role's synchronous_commit that is stronger than the default", async () => {
+  it('keeps the synchronous_commit setting of a role if the setting is stronger than the default', async () => {
     await admin.query(`ALTER ROLE ${role} SET synchronous_commit = 'remote_apply'`);
     const client = await connectTo(url);
     const { rows } = await client.query<{ synchronous_commit: string }>('SHOW synchronous_commit');

@@ -149,7 +149,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
   });
 });
 
-it('creates no span without OTEL_EXPORTER_OTLP_ENDPOINT, but forwards a received trace', async () => {
+it('creates no span without OTEL_EXPORTER_OTLP_ENDPOINT, but forwards the trace context of a request', async () => {
   const app = await startApp();
   const subscribed = await Subscribed.start(app);
   const eligibility = await app.given.eligibility(subscribed.scene);

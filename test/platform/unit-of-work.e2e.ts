@@ -36,7 +36,7 @@ const audited = async (subject: string) =>
   (await app.given.sql('SELECT * FROM audit_log WHERE subject = $1', [subject])).length;
 
 describe('statements that a unit of work sends without waiting', () => {
-  it('a unit of work commits its sent statements in order, together with its events and audit rows', async () => {
+  it('a unit of work commits the statements that it sent without waiting, in their order and with its audit rows', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       unitOfWork.send(RENAME, ['a']);
@@ -47,14 +47,14 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await audited('sent-a')).toBe(1);
   });
 
-  it('a query of a unit of work sees the effect of statements that the unit sent before without waiting for them', async () => {
+  it('a query of a unit of work sees the effect of statements that the unit has already sent without waiting', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       expect(await database.query(LOCK, ['a'])).toEqual([{ name: 'a', seen: 0 }]);
     });
   });
 
-  it('fails the whole unit of work when the database refuses a sent statement, so that nothing is committed and the error is thrown', async () => {
+  it('a unit of work commits nothing and throws the error when the database refuses a statement that it sent without waiting', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     let published = false;
     const work = unitOfWork.run(async () => {
@@ -118,7 +118,7 @@ describe('statements that a unit of work sends without waiting', () => {
 describe('rows that a unit of work buffers', () => {
   const seen = () => database.query<{ name: string }>(ALL);
 
-  it('a unit of work commits its buffered rows with one statement, and shows them to its later queries', async () => {
+  it('a unit of work commits its buffered rows, and its later queries already see them', async () => {
     await unitOfWork.run(async () => {
       for (const name of ['a', 'b']) unitOfWork.keep(KEEP, { name });
       expect(await seen()).toEqual([{ name: 'a' }, { name: 'b' }]);
@@ -165,7 +165,7 @@ describe('units of work that share a transaction', () => {
     );
   beforeEach(() => (round += 1));
 
-  it('several units of work that share a transaction are each committed under the name of their own caller', async () => {
+  it('the audit rows of units of work that share a transaction each name the caller of their own unit', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
     // The first unit of work finds no running transaction and begins alone. The others wait meanwhile, and then share a
     // transaction.
@@ -324,7 +324,7 @@ describe('units of work that share a transaction', () => {
 });
 
 describe('units of work that wait for a lock', () => {
-  it('units of work that wait for a lock return their connections to other units, and requests beyond the limit of waiting units get 503 with Retry-After', async () => {
+  it('while units of work wait for a lock, other units get connections, and requests beyond the limit of waiting units get 503 with Retry-After', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('held')`);
     const holder = await database.pool.connect();
     await holder.query(`BEGIN; SELECT * FROM names WHERE name = 'held' FOR UPDATE`);
@@ -333,7 +333,8 @@ describe('units of work that wait for a lock', () => {
     try {
       expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
       expect(await names()).toEqual(['held']);
-      // The first three units of work timed out waiting for the lock, and the last six waiting for a connection.
+      // The first three units of work timed out while they waited for the lock, and the last six while they waited for
+      // a connection.
       for (const unit of [...units.slice(0, 3), ...units.slice(6)])
         expect(isDatabaseUnavailable(await unit.catch((error: unknown) => error))).toBe(true);
     } finally {

@@ -111,7 +111,7 @@ class Upgrade {
     );
   }
 
-  /** Returns the tables whose number of rows or values have changed. */
+  /** Returns the tables in which the number of rows or the value of a previous column has changed. */
   changed(): string[] {
     return [...this.before].flatMap(([name, text]) => {
       const rows = JSON.parse(text) as Record<string, unknown>[];
@@ -141,7 +141,7 @@ const GOOD = [
 describe.each([
   ...releases().map((release) => [release, fixtureOf(release), [], 1000] as const),
   ['this release, with the next one', present, GOOD, 100] as const,
-])('a database of %s', (_release, file, planted, records) => {
+])('the upgrade of a database of %s', (_release, file, planted, records) => {
   let upgrade: Upgrade;
   let facts: ReleaseFacts;
 
@@ -211,18 +211,18 @@ describe.each([
       ['over', 'EXPIRED'],
       ['cancelled', 'CANCELLED'],
       ['launched', 'ELIGIBLE'],
-    ])('after an upgrade, the service shows a record of the earlier release that is %s as %s', async (kind, status) => {
+    ])('after an upgrade, a record of the earlier release (%s) has the status %s', async (kind, status) => {
       const answer = await get(testOf(kind));
       expect([answer.status, answer.body[0].status]).toEqual([200, status]);
       expect(answer.body[0].svc_eligiblity_id).toBe(facts.records[kind].svc_eligiblity_id);
     });
 
-    it('after an upgrade, a record of the earlier release that was replaced is EXPIRED next to its successor', async () => {
+    it('after an upgrade, a replaced record of the earlier release is EXPIRED, and its successor is ELIGIBLE', async () => {
       const { body } = await get(testOf('replaced'));
       expect(body.map((record: { status: string }) => record.status)).toEqual(['ELIGIBLE', 'EXPIRED']);
     });
 
-    it('after an upgrade, a record of the earlier release can be updated and booked, and its booking moved', async () => {
+    it('after an upgrade, a record of the earlier release can be updated, and a booking can be cancelled', async () => {
       const path = testOf('launched');
       const [record] = (await get(path)).body as Record<string, any>[];
       const token = facts.client_token;
@@ -249,7 +249,7 @@ describe.each([
       expect(await deliveries.revisions(svc_eligiblity_id)).toHaveLength(3);
     });
 
-    it('notifications in the error queue of the earlier release are resent byte for byte', async () => {
+    it('after an upgrade, a notification in the error queue of the earlier release is resent with the same JSON body', async () => {
       const partner = await startPartner();
       const token = facts.operator_token;
       const subscription = `/admin/subscriptions/${facts.subscription_id}`;
@@ -348,7 +348,9 @@ function rowsOf(url: string): Promise<Map<string, string>> {
   });
 }
 
-/** Returns the name of each table's file. If the name has changed, every row was rewritten. */
+/**
+ * Returns the name of the file in which PostgreSQL stores each table. If the name has changed, every row was rewritten.
+ */
 function filesOf(url: string): Promise<Map<string, string>> {
   return connected(url, async (client) => {
     const { rows } = await client.query<{ name: string; file: string }>(

@@ -27,7 +27,7 @@ const waiting = async (query: string) =>
     )
   ).rowCount;
 
-test('an erasure also rewrites a notification that a translation makes meanwhile', async () => {
+test('an erasure also removes the candidate from a notification that is being created at the same time', async () => {
   const { scene } = subscribed;
   // The translation of the record's event waits for this lock after it has read the event.
   await holder.query(`

@@ -193,14 +193,15 @@ describe('the data of a candidate', () => {
     expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(created.svc_eligiblity_id);
   });
 
-  it('an export names the record of a notification about a record, and the booking of a notification about a booking', async () => {
+  it("an export of a candidate's data names the record or the booking that each notification is about", async () => {
     await subscribed.patch({ record_changes: ['CREATED'] });
     const record = await app.given.eligibility(subscribed.scene);
     const { booking_code } = await app.given.booking(subscribed.scene, record);
     await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
     const path = ofCandidate(subscribed.scene.account, record['candidate'].candidate_id, 'export');
     const { body } = await admin('GET', path);
-    // The notification about the record waits for its entry in the change feed, and can therefore be the second.
+    // The notification about the record waits for the record's entry in the change feed. It may therefore come after
+    // the notification about the booking.
     expect(body.notifications).toHaveLength(2);
     expect(body.notifications).toEqual(
       expect.arrayContaining([
@@ -282,7 +283,7 @@ describe('the data of a candidate', () => {
     expect(audit.body).toHaveLength(1);
   });
 
-  /** Exports the data of a candidate, and returns the markers of the unmatched results in it. */
+  /** Exports the data of a candidate, and returns the markers of the unmatched results in the export. */
   async function unmatchedOf(account: string, id: string): Promise<unknown[]> {
     const { body } = await admin('GET', ofCandidate(account, id, 'export'));
     return body.unmatched_results.map((result: any) => result.body.marker as unknown);
@@ -382,7 +383,7 @@ describe('the data of a candidate', () => {
     ]);
   });
 
-  it("an erasure does not read other candidates' rows, however long the account's history", async () => {
+  it("an erasure does not read other candidates' rows, however long the account's history is", async () => {
     const { account, testCode } = subscribed.scene;
     const eligibility = await app.given.eligibility(subscribed.scene);
     await app.given.sql(
@@ -421,7 +422,7 @@ describe('the data of a candidate', () => {
     await fresh.end();
   });
 
-  it('export and erasure answer 404 for an unknown candidate, and refuse staff of another account and clients', async () => {
+  it('export and erasure answer 404 for an unknown candidate, and refuse clients with 403', async () => {
     const { account, token } = subscribed.scene;
     expect((await admin('GET', ofCandidate(account, 'nobody', 'export'))).status).toBe(404);
     expect((await admin('POST', ofCandidate(account, 'nobody', 'erase'), { reason: 'x' })).status).toBe(404);
@@ -482,7 +483,7 @@ describe('the retention of an account', () => {
   beforeAll(async () => (app = await startApp()));
   afterAll(() => app.close());
 
-  it('PUT of an account merges its retention periods, and GET returns them', async () => {
+  it('PUT of an account changes only the retention periods in the body, and GET returns all of them', async () => {
     const operator = await app.given.operator();
     const account = await app.given.account();
     const path = `/admin/accounts/${account}`;
@@ -533,7 +534,7 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // Creates more newer records than one statement reads. They are sorted before the records whose retention has
+    // Creates newer records, more than one statement reads, which are sorted before the records whose retention has
     // ended.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,

@@ -1,10 +1,10 @@
 /**
- * Tests two cells behind one address: HAProxy with deploy/haproxy/cells.cfg and two services, each with its own
- * database.
+ * Tests two cells (separate services, each with its own database) behind one address. HAProxy with
+ * deploy/haproxy/cells.cfg chooses the cell by the first letter of a token, key or code in the request.
  *
- * 1. The main flow and both result routes work through the proxy in each cell, routed by the content of the calls.
+ * 1. The main flow and both routes for results work through the proxy in each cell.
  * 2. A caller of one cell gets the same response for an account of the other cell as for any foreign account.
- * 3. A call without a letter is routed by the name of the cell's own address.
+ * 3. A request without such a letter is routed by the host name of the cell's own address.
  * 4. When one cell stops, its callers get 503, and callers of the other cell are not affected.
  *
  * usage: npm run cells   (the exit code is 1 when any of these fails). Needs HAProxy, which is installed automatically
@@ -28,7 +28,9 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-/** Calls through the proxy, each with its expected cell; HAProxy's log shows the cell that it actually chose. */
+/**
+ * Sends calls through the proxy, and compares the expected cell of each call with the cell that HAProxy's log shows.
+ */
 class Front {
   readonly wrong: string[] = [];
   calls = 0;

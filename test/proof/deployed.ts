@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { Daemon } from './daemon.js';
 
 /**
- * The folder of the deployment files, which are used here without containers, so that addresses replace the host names.
+ * The folder of the deployment files. The tests use these files without containers, and therefore replace the
+ * containers' host names by addresses.
  */
 const DEPLOY = join(__dirname, '../../../deploy');
 
 /**
- * Starts HAProxy with these files of deploy/haproxy; `names` maps host names in these files to addresses, and each name
- * must occur in one of them.
+ * Starts HAProxy with the given configuration files of deploy/haproxy. `names` maps host names and ports in these files
+ * to the addresses that replace them; each name must occur in one of the files.
  */
 export function haproxy(folder: string, files: readonly string[], names: Readonly<Record<string, string>>): Daemon {
   const unused = new Set(Object.keys(names));
@@ -41,7 +42,7 @@ export interface PoolerOptions {
   readonly mode?: 'session' | 'transaction';
 }
 
-/** Starts pgbouncer like deploy/compose/pgbouncer.sh. */
+/** Starts pgbouncer by the script deploy/compose/pgbouncer.sh. */
 export function pgbouncer(folder: string, { database, user, password, port, mode = 'session' }: PoolerOptions): Daemon {
   const own = join(folder, `pgbouncer-${mode}`);
   mkdirSync(own, { recursive: true });

@@ -6,7 +6,7 @@
  * Then `heal` must find exactly these ten, and the kit polls them once they are replayed.
  *
  * usage: npm run omissions [-- --notifications N]   (default 1000000; the exit code is 1 when `heal` misses a lost
- * notification, finds any other, or needs more than 20 calls for each)
+ * notification, finds any other, or needs more than 20 calls for each lost notification)
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
@@ -34,7 +34,10 @@ const AT_ONCE = 50_000;
 /** The time limit, in milliseconds, for a step that waits for a lease or a replay. */
 const PATIENCE_MS = 120_000;
 
-/** SQL: inserts the notifications $3 to $4 of a total of $5, which are due and spread over {@link DAYS} days. */
+/**
+ * SQL: inserts the notifications with the numbers $3 to $4, of $5 in total. They are due, and spread over {@link DAYS}
+ * days.
+ */
 const SEED = `WITH made AS (
     INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
       effective_date, body, state, created_datetime)
@@ -99,8 +102,8 @@ async function run(stops: Stop[]): Promise<boolean> {
         ...body,
       });
     const [{ id: lostId }] = (await once({})).body.notifications;
-    // The notification in the response to the acknowledgement is not acknowledged, and is offered again after its
-    // lease.
+    // The notification in the response to the acknowledgement is not acknowledged, and is offered again after its lease
+    // has expired.
     await once({ ack: [lostId], lease_s: 10 });
     lost.add(lostId);
   };

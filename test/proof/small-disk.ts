@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const FULL_MS = 3_000;
 
-/** Mounts a small separate disk at the path, where mounting is possible. @returns whether it was mounted */
+/** Mounts a small separate disk at the path, if this machine allows mounting. @returns whether it was mounted */
 export function mountSmallDisk(path: string, stops: (() => unknown)[]): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500m,mode=755', 'tmpfs', path], { stdio: 'ignore' });

@@ -1,4 +1,4 @@
-/** Ends a process or removes a folder that a proof has started or created. */
+/** Ends a process that a proof has started, or removes a folder that it has created. */
 export type Stop = () => Promise<unknown>;
 
 /** Runs a proof. Afterwards, it calls the functions that the proof has added to `stops`, the latest first. */

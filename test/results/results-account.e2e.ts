@@ -80,7 +80,7 @@ describe('the result_id of an account result', () => {
     expect((await deliveries.revisions(id)).map(({ revision }) => revision as number)).toEqual([1, 2, 3]);
   });
 
-  it('refuses with result_id_conflict a result_id that this account has accepted before for another candidate', async () => {
+  it('answers result_id_conflict if the account has already accepted the result_id for another candidate', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -123,7 +123,7 @@ describe('the result_id of an account result', () => {
 });
 
 describe('the candidate_id of an account result', () => {
-  it('answers candidate_exam_not_found to an account result without a candidate_id that the account knows', async () => {
+  it('answers candidate_exam_not_found to an account result with a missing or unknown candidate_id', async () => {
     await anExam();
     expect(await deliver({}, null)).toBe('candidate_exam_not_found');
     expect(await deliver({}, '')).toBe('candidate_exam_not_found');
@@ -151,7 +151,7 @@ describe("the order in which the candidate's exams are searched", () => {
   });
 
   it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])(
-    'assigns an account result to an exam without a booking whose status is %s if the candidate has no other exam',
+    'assigns an account result to an exam with the status %s and without a booking if the candidate has no other exam',
     async (status) => {
       const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
       expect(await deliver()).toBe(id);
@@ -160,7 +160,7 @@ describe("the order in which the candidate's exams are searched", () => {
     },
   );
 
-  it('assigns account results to the completed exams first and then to the booked exams, each time to the latest booking_on', async () => {
+  it('assigns account results first to completed, then to booked exams, the latest booking_on first', async () => {
     const early = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
     const late = await anExam({ bookedAt: hoursFromNow(-1), status: 'COMPLETED' });
     const soon = await anExam({ bookedAt: hoursFromNow(1) });
@@ -176,7 +176,7 @@ describe("the order in which the candidate's exams are searched", () => {
     for (const id of exams) expect(await deliveries.status(id)).toBe('SCHEDULED');
   });
 
-  it('refuses an account result with candidate_exam_ambiguous when more than one exam was neither taken nor booked', async () => {
+  it('answers candidate_exam_ambiguous to an account result when more than one exam was neither taken nor booked', async () => {
     await anExam({ status: 'ABSENT' });
     await anExam({ status: 'EXPIRED' });
     expect(await deliver()).toBe('candidate_exam_ambiguous');
@@ -192,7 +192,7 @@ describe("the order in which the candidate's exams are searched", () => {
 });
 
 describe('an account result without result_id', () => {
-  it('compares the hash of an account result without result_id first, so that a second delivery of the same body is answered with 200', async () => {
+  it('first compares the hash of an account result that has no result_id, so that a repeated body is answered with 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);

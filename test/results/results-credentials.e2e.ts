@@ -78,7 +78,7 @@ describe('examPassword and extExamToken', () => {
         examMetaData: { examCode: 'NOWHERE' },
       });
     }
-    // The audit log has a row each time a caller reads the photo or the link.
+    // The audit log gets a row each time a caller reads the photo or the link.
     expect(await audited('unmatched-result.read-photo', listed.id as string)).toHaveLength(1);
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });
@@ -138,7 +138,7 @@ describe('examPassword and extExamToken', () => {
 });
 
 describe('unmatched results for support staff', () => {
-  it('support staff see unmatched results of their accounts, and registration results that the accounts’ users sent or that name the accounts’ exams', async () => {
+  it('support staff see unmatched registration results that a user of their accounts sent, or that name an exam of their accounts', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();
     const support = await app.given.token([mine.account], ['support']);

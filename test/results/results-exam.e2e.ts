@@ -47,8 +47,8 @@ describe('every accepted body becomes a revision', () => {
       { ...body, webCamComments: null, examTakerEmail: null, videoReviewLink: null },
     ])
       expect((await deliveries.register(scene.token, again)).status).toBe(200);
-    // The last body omits the member webCamComments, which was an empty list before. It therefore creates a new
-    // revision.
+    // The last body omits the member webCamComments, which was an empty list in the body before. The last body
+    // therefore creates a new revision.
     expect(await numbers()).toEqual([1, 2]);
     expect({ ...(await snapshot()), revisions: 1, audited: before.audited }).toEqual(before);
   });
@@ -63,7 +63,7 @@ describe('every accepted body becomes a revision', () => {
     ]);
   });
 
-  it('creates a new revision of a result when only the photo or link differs', async () => {
+  it('creates a new revision of a result when only the photo or the video link differs', async () => {
     for (const changes of [
       { userPhotoBase64String: 'QUJD' },
       { userPhotoBase64String: 'QUJE' },
@@ -152,7 +152,7 @@ describe('the first accepted result of an exam', () => {
     expect(event['data']).not.toHaveProperty('delivery_mode');
   });
 
-  it('the result of a launched exam without a booking books the exam at the time of its launch', async () => {
+  it('the result of a launched exam without a booking creates a booking with the time of the launch', async () => {
     const info = await app.call('GET', `/eligibilities/${id}/testLaunchInfo`, { token: scene.token });
     await fetch(info.body.launch_url as string, { redirect: 'manual' });
     await app.given.sql(`UPDATE launches SET used_at = '2026-01-02T03:04:05Z' WHERE svc_eligiblity_id = $1`, [id]);
@@ -172,7 +172,7 @@ describe('a late result', () => {
     expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
   });
 
-  it('a late result completes the exam of the replaced record, not the newer record', async () => {
+  it('a late result completes the exam of the expired record that it names, not of the newer record', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 day' WHERE svc_eligiblity_id = $1`,
       [id],
@@ -489,7 +489,7 @@ describe('unusual bodies that real drivers send', () => {
     expect(await deliveries.revisions(id)).toEqual([]);
   });
 
-  it('accepts a result with 19,000 comments, which have 95,000 values', async () => {
+  it('accepts a result with 19,000 comments that have 95,000 values in total', async () => {
     const comment = { comments: 'The candidate looked away.', duration: 1, eventStart: 1, eventFinish: 2 };
     expect((await register({ webCamComments: Array(19_000).fill(comment) })).status).toBe(200);
   });

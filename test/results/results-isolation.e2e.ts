@@ -2,8 +2,8 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
 /**
- * Tests section 4 of the contract: the staff of an account sees only the results of this account, regardless of the
- * sender.
+ * Tests section 4 of the contract: the staff of an account see only the results of this account, regardless of who has
+ * sent a result.
  */
 let app: TestApp;
 let deliveries: Deliveries;
@@ -106,7 +106,7 @@ describe('an account result sent by a driver of two accounts', () => {
 });
 
 describe('a registration result', () => {
-  it('shows a registration result to the staff of the account whose exam it names when it arrives again', async () => {
+  it('staff can see a registration result once it arrives again after its exam was created in their account', async () => {
     const code = app.given.unique('CE-');
     const bodyWith = (extRecordLocator: string) =>
       registrationBody({ examMetaData: { examCode: code, extRecordLocator } });
@@ -133,7 +133,7 @@ describe('a registration result', () => {
     expect(await listed(staffOfZ)).not.toContain(body.unmatched_result_id);
   });
 
-  it('a body that an operator accepted for an exam of another account is not accepted a second time, and its exam is hidden from the staff of the sender', async () => {
+  it('a retry of a result accepted for another account’s exam gets 200, and the sender’s staff cannot see the exam', async () => {
     const user = await app.given.token([z.account], ['results']);
     const body = registrationBody({ examMetaData: { examCode: app.given.unique('CE-') } });
     const { unmatched_result_id: id } = (await deliveries.register(user, body)).body as { unmatched_result_id: string };

@@ -61,7 +61,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
       ['/overall_score_scaled', '/result'],
     ],
   ])(
-    'refuses a result of the source %s that has wrong types, reports all faults, and stores it for an operator to accept',
+    'refuses a result of the source %s with members of wrong types, reports all faults, and stores it for an operator to accept',
     async (route, body, pointers) => {
       const sent = { ...body, marker: app.given.unique('m') };
       const { status, body: problem } = await send(route, JSON.stringify(sent));
@@ -82,7 +82,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
   );
 });
 
-it('stores a result as sent, and reports the fault, when the only invalid member neither identifies the exam nor is a score', async () => {
+it('stores a result as sent, and reports its faults, if no invalid member identifies the exam or is a score', async () => {
   const body = registrationBody({
     examMetaData: { examCode: id },
     examDate: { of: 1 },
@@ -107,7 +107,7 @@ describe('a list of more than 50,000 entries', () => {
   const list = (name: string) => `"${name}":[${'{},'.repeat(50_000)}{}]`;
 
   it.each(['desktopComments', 'webCamComments'])(
-    'accepts a result in which %s has more entries than any exam has, and reports the member',
+    'accepts a result with more than 50,000 entries in %s, and reports the member as a fault',
     async (name) => {
       const answer = await send('REGISTRATION', `{"examMetaData":{"examCode":"${id}"},${list(name)}}`);
       expect(answer).toEqual({ status: 200, body: null });
@@ -117,7 +117,7 @@ describe('a list of more than 50,000 entries', () => {
     },
   );
 
-  it('refuses a result in which category_scores has more entries than any exam has, and stores the body for an operator to accept', async () => {
+  it('refuses a result with more than 50,000 category_scores, and stores it for an operator to accept', async () => {
     const { status, body } = await send('ACCOUNT', `{"candidate_id":"${candidate}",${list('category_scores')}}`);
     expect([status, body['code']]).toEqual([400, 'validation_error']);
     expect(body['errors']).toMatchObject([{ pointer: '/category_scores', code: 'too_many' }]);
@@ -137,7 +137,7 @@ describe('a member that occurs twice in one object', () => {
     ['REGISTRATION', (id) => `{"examMetaData":{"examCode":"ABCD2345","examCode":"${id}"}}`, '/examMetaData/examCode'],
     ['REGISTRATION', (id) => `{"examMetaData":{"a":1},"examMetaData":{"examCode":"${id}"}}`, '/examMetaData'],
   ])(
-    'refuses the result of %s with two values for an identifying member or a score, and stores the body',
+    'refuses a result of the source %s with two values for an identifying member or a score, and stores the body',
     async (route, body, pointer) => {
       const { status, body: problem } = await send(route, body(id, candidate));
       expect([status, problem['code']]).toEqual([400, 'validation_error']);
@@ -148,7 +148,7 @@ describe('a member that occurs twice in one object', () => {
     },
   );
 
-  it('stores a result as sent, and reports the member, when a member that neither identifies the exam nor is a score has two values', async () => {
+  it('stores a result and reports its members with two values if none of these members identifies the exam or is a score', async () => {
     const json = `{"examMetaData":{"examCode":"${id}"},"examDate":"1","examDate":"2","own":[{"a":1,"a":2}]}`;
     expect((await send('REGISTRATION', json)).status).toBe(200);
     const { body, text } = await deliveries.read(scene, candidate);
@@ -166,7 +166,7 @@ describe('a member that occurs twice in one object', () => {
   });
 });
 
-it('finds the exam of a result whose identifying members are numbers instead of texts', async () => {
+it('finds the exam of a result whose identifying members are numbers instead of strings', async () => {
   const record = await app.given.eligibility(scene, { candidate: { candidate_id: '4711' } });
   expect((await deliveries.put(scene, accountBody(null, { candidate_id: 4711, result_id: 12 }))).status).toBe(200);
   expect(await deliveries.revisions(record['svc_eligiblity_id'] as string)).toHaveLength(1);
@@ -237,7 +237,7 @@ describe('a body that is not a JSON object', () => {
     });
   });
 
-  it('explains with a 404 that the bytes of a refused result are in its member body when the body is a JSON object', async () => {
+  it('answers 404 with an explanation to a request for the bytes of a result body that is a JSON object', async () => {
     const { body } = await send('ACCOUNT', JSON.stringify({ candidate_id: {}, marker: app.given.unique('m') }));
     const answer = await unmatched(body['unmatched_result_id'] as string, '/raw');
     expect([answer.status, answer.body.code]).toEqual([404, 'unmatched_result_not_found']);
@@ -252,7 +252,7 @@ describe('a body that is not a JSON object', () => {
   });
 });
 
-it('shows an operator the exam with the entered code before the result is accepted for it', async () => {
+it('shows an operator the exam with the entered code before the operator accepts the result for this exam', async () => {
   const { body: problem } = await send('REGISTRATION', JSON.stringify({ marker: app.given.unique('m') }));
   const exam = (code: string, token = operator) =>
     app.call('GET', `/admin/unmatched-results/${problem['unmatched_result_id']}/exam?code=${code}`, { token });
@@ -312,7 +312,7 @@ describe('a result body that is accepted once', () => {
 });
 
 describe('any body that a driver may send', () => {
-  /** Generates null, and `nulls` times less often a value of the given generator. */
+  /** Generates null, or a value of the given generator. Null is `nulls` times as frequent as such a value. */
   const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
     fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
   const asKept = (text: string) => Object.fromEntries(keptMembers(JSON.parse(text) as Record<string, unknown>));

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Announces a body of 7 MiB, sends the given number of its bytes, and then stops sending. */
+/** Announces a body of 7 MiB, sends only the given number of bytes of it, and then stops sending. */
 async function slowSender(sent = 100_000): Promise<Socket> {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -49,7 +49,7 @@ it('serves other requests while two clients send large results slowly', async ()
   for (const socket of slow) socket.destroy();
 });
 
-it('serves the same tenant and others while twelve clients send large results slowly', async () => {
+it('while twelve clients send large results slowly, serves their own tenant and other tenants', async () => {
   const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender()));
   await pause(100);
   expect(await deliver()).toBe(200);

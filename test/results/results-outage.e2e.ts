@@ -82,8 +82,8 @@ const UNAVAILABLE = {
 };
 
 /**
- * Delivers a result, waits until its statement waits for the locked table, and then cuts the statement's database
- * connection.
+ * Delivers a result, waits until the given SQL statement waits for the locked table, and then cuts the database
+ * connection of this statement.
  */
 async function cutOff(table: string, statement: string, deliver: () => Promise<Answer>): Promise<Answer> {
   const blocker = await connect();
@@ -120,7 +120,7 @@ describe.each(routes)('%s', (_route, deliver) => {
     ['when all is written but the event', 'domain_events', 'INSERT INTO domain_events'],
     ['when all is written but the audit row', 'audit_log', 'INSERT INTO audit_log'],
   ])(
-    'answers 500 to a result when the database connection breaks %s, stores no part of it, and counts the second delivery once',
+    'answers 500 when the database connection breaks %s, stores no part of the result, and stores a retry of it once',
     async (_when, table, statement) => {
       const before = await rows();
       const answer = await cutOff(table, statement, deliver);

@@ -41,7 +41,7 @@ it('stores unmatched results up to their share of the daily quota, and counts a 
   expect(refusal(await deliver(scene, 'nowhere', 'small', 1024))).toEqual([400, 'registration_not_found']);
 });
 
-it('counts the quota of each account separately, and matched results separately from unmatched results', async () => {
+it('counts the results of each account separately, and matched results separately from unmatched results', async () => {
   const [scene, other] = [await app.given.scene(), await app.given.scene()];
   const record = await app.given.eligibility(scene);
   await deliver(scene, 'nowhere', 'first');
@@ -50,7 +50,7 @@ it('counts the quota of each account separately, and matched results separately 
   expect((await deliver(scene, record['svc_eligiblity_id'], 'found')).status).toBe(200);
 });
 
-it('stores result revisions of an account up to its daily quota, however many arrive at once, and stores no part of the next one', async () => {
+it('stores result revisions of an account up to its daily quota, however many arrive at once, and no part of further revisions', async () => {
   const scene = await app.given.scene();
   const record = await app.given.eligibility(scene);
   const id = record['svc_eligiblity_id'] as string;

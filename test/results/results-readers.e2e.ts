@@ -16,7 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Creates an exam with the given number of revisions of a 5 MiB result; returns the address for reading them. */
+/**
+ * Creates an exam with the given number of revisions of a 5 MiB result; returns the address at which they can be read.
+ */
 async function examWithResult(scene: Scene, revisions = 1): Promise<string> {
   const { svc_eligiblity_id, candidate } = await app.given.eligibility(scene);
   const userPhotoBase64String = Buffer.alloc(4 * 1024 * 1024, 7).toString('base64');
@@ -36,7 +38,7 @@ async function silentReader(path: string, token: string): Promise<Socket> {
   return socket;
 }
 
-it('serves other tenants, and holds no database connection, while 110 clients do not read the responses with results', async () => {
+it('serves other tenants, and holds no database connection, while 110 clients do not read their responses', async () => {
   const [hostile, other] = [await app.given.scene(), await app.given.scene()];
   const [big, mine] = [await examWithResult(hostile), await examWithResult(other)];
   const readers = await Promise.all(Array.from({ length: 110 }, () => silentReader(big, hostile.token)));
@@ -52,7 +54,7 @@ it('serves other tenants, and holds no database connection, while 110 clients do
     '5',
   ]);
   // Requests that waited for a slot have not queried the database, because a result that is never sent must not be
-  // read. Six requests at a time are served, and as many again if the sockets' buffers can hold a whole response.
+  // read. Six requests at a time are served, and six more if the sockets' buffers can hold a whole response.
   const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
   const [{ rows }] = await app.given.sql(read, [hostile.account]);
   expect(rows).toBeGreaterThanOrEqual(6);

@@ -99,7 +99,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver(meta(clientId), await app.given.operator())).toBe('registration_ambiguous');
   });
 
-  it('a registration result is never assigned to an exam of a foreign account, whatever kind of code it contains', async () => {
+  it('a registration result is never assigned to an exam of an account that the sender lacks, whatever code it contains', async () => {
     const other = await app.given.scene();
     const clientId = app.given.unique('ce-');
     const eligibility = await app.given.eligibility(other, {
@@ -248,7 +248,7 @@ describe('when neither code nor locator finds a registration', () => {
     );
   });
 
-  it('answers registration_not_found to a UUID instead of the e-mail address, an empty address, an empty code, or no member at all', async () => {
+  it('answers registration_not_found to a result with a UUID as e-mail, an empty address or code, or no members', async () => {
     await anExam();
     await anExam({ candidate: { email: null } });
     expect(await deliver(byTest('5f0c2f0e-0d0b-4f6f-8a43-3d1b0d3c2f11'))).toBe('registration_not_found');

@@ -104,7 +104,7 @@ describe('a body that matched no exam', () => {
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
   });
 
-  it('GET of an unmatched result contains photo and link, but the list omits them, and both are stored encrypted', async () => {
+  it('GET of an unmatched result returns photo and video link, which the list omits; both are stored encrypted', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused(photo);
     expect((await list())[0]['body']).not.toHaveProperty('userPhotoBase64String');
@@ -121,7 +121,7 @@ describe('a body that matched no exam', () => {
     );
   });
 
-  it('GET of an unmatched result can omit personal members, and then writes no audit row', async () => {
+  it('GET of an unmatched result can omit photo, link and credentials, and then writes no audit row', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused({ ...photo, examApiData: { examCode: 'NOWHERE', examPassword: 'hunter2' } });
     const { body, status } = await get(`${unmatched}?media=false`);
@@ -197,7 +197,7 @@ describe('a body that matched no exam', () => {
 });
 
 describe('accepting an unmatched result as an operator', () => {
-  it('accepting a registration result by svc_eligiblity_id has the effects of a matched delivery, and is audited', async () => {
+  it('a registration result that an operator accepts by svc_eligiblity_id has the effects of a matched result, and is audited', async () => {
     const locator = app.given.unique('L-');
     const unmatched = await refused({
       examMetaData: { examCode: 'TYPO', extRecordLocator: locator },
@@ -252,7 +252,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.completions(id)).toBe(1);
   });
 
-  it('after an operator accepts a result without result_id, answers 200 to the same body', async () => {
+  it('an account result without result_id is answered with 200 after an operator has accepted its body', async () => {
     const body = accountBody('TYPO', { marker: app.given.unique('m') });
     await deliveries.put(scene, body);
     await accept((await list())[0]['id'] as string, { svc_eligiblity_id: id });
@@ -260,7 +260,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
-  it('after an operator accepts a result, answers 200 to the same body while it is the newest revision', async () => {
+  it('a result body that an operator has accepted is answered with 200 when it arrives again, as long as it is the newest revision', async () => {
     const waiting = async (marker: string) => (await list()).filter(({ body }) => body?.marker === marker);
     const [marker, accountMarker] = [app.given.unique('m'), app.given.unique('m')];
     const body = registrationBody({ examMetaData: { examCode: 'TYPO' }, marker });
@@ -273,8 +273,8 @@ describe('accepting an unmatched result as an operator', () => {
       expect([answer.status, answer.text]).toEqual([200, '']);
     expect(await deliveries.revisions(id)).toHaveLength(2);
     expect([...(await waiting(marker)), ...(await waiting(accountMarker))]).toEqual([]);
-    // The accepted body is still refused when a test driver of another account sends it, or when the same driver sends
-    // it after a newer body.
+    // The accepted body is still refused if a test driver of another account sends it, or if the same driver sends it
+    // again after a newer body.
     const other = await app.given.scene();
     expect((await deliveries.register(other.token, body)).body.code).toBe('registration_not_found');
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id }, marker: 'newer' }));
@@ -289,7 +289,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.status(id)).toBe('ELIGIBLE');
   });
 
-  it('accepting a result that was refused with registration_mismatch leaves the record locator at its registration', async () => {
+  it('accepting a result that was refused with registration_mismatch does not move its record locator to another registration', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     const body = (examCode: string) => ({ examMetaData: { examCode, extRecordLocator: locator } });
@@ -311,7 +311,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await get(unmatched)).body).toMatchObject({ svc_eligiblity_id: id, accepted_datetime: expect.any(String) });
   });
 
-  it('completes an EXPIRED or ABSENT record when a result is accepted for it', async () => {
+  it('completes an ABSENT record when an operator accepts a result for it', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'ABSENT' WHERE svc_eligiblity_id = $1`, [id]);
     expect((await accept(await refused(), { svc_eligiblity_id: id })).status).toBe(204);
     expect(await deliveries.status(id)).toBe('COMPLETED');
@@ -325,14 +325,14 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it('answers 403 forbidden_operation when an operator accepts a result for an exam of an account other than that of the delivery', async () => {
+  it('accepting an account result for an exam of another account answers 403 forbidden_operation', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
     expect(await deliveries.revisions(other)).toEqual([]);
   });
 
-  it('answers 404 to the acceptance of an unmatched result if the result, the booking or the eligibility is unknown', async () => {
+  it('accepting an unmatched result answers 404 if the result, the booking or the eligibility is unknown', async () => {
     const unmatched = await refused();
     const exam = { svc_eligiblity_id: id };
     for (const unknown of ['01a1f92d-04c9-711b-9d51-664e3a5595bb', 'x'])
@@ -402,7 +402,7 @@ describe('the suggested exams for an unmatched result', () => {
   const exam = async (candidate_: object, where = scene) =>
     (await app.given.eligibility(where, { candidate: candidate_ }))['svc_eligiblity_id'] as string;
 
-  it('suggests exams for an unmatched result by e-mail address, names and test, the likeliest first', async () => {
+  it('suggests exams for an unmatched result by e-mail address, names and test, most likely exam first', async () => {
     const named = { first_name: 'Grace', last_name: 'Hopper' };
     const byName = await exam({ ...named, email: 'other@example.org' });
     const byMail = await exam({ first_name: 'G', last_name: 'H', email: 'Grace@Example.org' });
@@ -462,7 +462,7 @@ describe('the suggested exams for an unmatched result', () => {
     ['with a character too few', 'RN-10002', 'ID_ONE_CHARACTER'],
     ['with an additional character, and dots', 'RN.1000.203', 'ID_ONE_CHARACTER'],
     ['with two characters that changed places', 'RN-010020', 'ID_ONE_CHARACTER'],
-  ])('suggests exams for an unmatched result by an id %s', async (_how, given, because) => {
+  ])('suggests exams for an unmatched result with an id that is misspelled: %s', async (_how, given, because) => {
     const own = await exam({ candidate_id: 'RN-100020', first_name: 'A', last_name: 'B' });
     const ownClient = await app.given.eligibility(scene, { client_eligibility_id: 'RN-100020' });
     await exam({ candidate_id: 'RN-100999' });
@@ -478,7 +478,7 @@ describe('the suggested exams for an unmatched result', () => {
     expect((await likely(ofRegistration)).map(([svc]) => svc as string).sort()).toEqual(spelled.sort());
   });
 
-  it('suggests exams for an unmatched result by a misspelled code of the service, and by a locator', async () => {
+  it('suggests exams for an unmatched result with a misspelled booking code or record locator', async () => {
     const { booking_code: code } = await app.given.booking(scene, eligibility);
     const other = await exam({});
     const locator = app.given.unique('Loc-');
@@ -498,7 +498,7 @@ describe('the suggested exams for an unmatched result', () => {
     expect(found).toContainEqual([other, ['ID_SPELLING']]);
   });
 
-  it("suggests only exams of the caller's accounts, and none for a result without any clue", async () => {
+  it("suggests only exams of the caller's accounts, and no exam for a result without a code, name or e-mail address", async () => {
     const nothing = await refused({ examTakerFirstName: null, examTakerLastName: '  ' });
     expect(await likely(nothing)).toEqual([]);
     const both = await app.given.token([scene.account, (await app.given.scene()).account]);

@@ -63,14 +63,14 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(row.at)).toBeGreaterThanOrEqual(Date.parse(later));
   });
 
-  it("the sandbox's clock adds no cost to a statement, because its offset is a constant of the plan", async () => {
+  it("the offset of the sandbox's clock is a constant in the query plan, so that it adds no cost to a statement", async () => {
     for (const name of ['now', 'statement_timestamp', 'clock_timestamp']) {
       const plan = await one.given.sql(`EXPLAIN (VERBOSE) SELECT ${name}()`);
       expect(JSON.stringify(plan)).toContain(`(pg_catalog.${name}() + '`);
     }
   });
 
-  it('refuses to move the sandbox’s clock back or beyond its last moment, and refuses ambiguous bodies', async () => {
+  it('refuses to move the sandbox’s clock back or too far ahead, and refuses a body that does not contain exactly one move', async () => {
     const before = dateTime((await timeOf(one)) - 10_000);
     const faults = async (body: object) => {
       const answer = await move(body);
@@ -140,7 +140,7 @@ describe('the clock of the sandbox', () => {
     const redeemed = await fetch(early, { redirect: 'manual' });
     expect(redeemed.status).toBe(303);
     const { iat, exp } = decodeJwt(new URL(redeemed.headers.get('location')!).searchParams.get('launch_token')!);
-    // The launch statement contains the time of the sandbox's clock, which the sandbox's test driver uses as well.
+    // The signed launch token contains the time of the sandbox's clock, which the sandbox's test driver uses as well.
     expect([iat! >= begun, iat! - begun < 60, exp! - iat!]).toEqual([true, true, 60]);
     const late = (await launch()).body.launch_url as string;
     await advance(301);
@@ -152,7 +152,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('moving the sandbox’s clock makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
+  it('moving the sandbox’s clock makes the next probe of a DOWN partner due, and later ends the automatic retries', async () => {
     const subscribed = await startSubscribed();
     const { partner } = subscribed;
     partner.answer({ status: 500 });
@@ -207,7 +207,7 @@ describe('the clock of the sandbox', () => {
     expect(Math.abs(sent - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it('moving the sandbox’s clock by years ends retention periods, and the change feed records the events afterwards', async () => {
+  it('moving the sandbox’s clock by years ends retention periods, and the change feed still records later changes', async () => {
     expect(await one.given.sql(`SELECT 1 FROM notifications WHERE state = 'DELIVERED'`)).toHaveLength(1);
     await advance(95 * DAY_S);
     await eventually(
@@ -222,7 +222,7 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(entry.at)).toBeGreaterThan(Date.now() + 890 * DAY_S * 1000);
   });
 
-  it('the sandbox keeps its moved clock after a restart, and the start finds the handler of each query', async () => {
+  it('the sandbox keeps its moved clock after a restart, and no query lacks a handler while the service starts', async () => {
     await advance(DAY_S);
     const before = await timeOf(one);
     const warn = jest.spyOn(Logger.prototype, 'warn');

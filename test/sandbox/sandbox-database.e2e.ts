@@ -42,7 +42,7 @@ async function sql(url: string, statement: string): Promise<Record<string, unkno
   }
 }
 
-/** Runs a program of the service to its end. */
+/** Runs a program of the service, and waits for its end. */
 async function run(program: string[], env: Record<string, string>, input = ''): Promise<[status: number, err: string]> {
   const child = spawn(process.execPath, ['scripts/start.mjs', ...program], {
     cwd: root,

@@ -118,7 +118,7 @@ describe('the tools of the sandbox', () => {
     expect((await raise(code, 'EXAM_COMPLETED')).status).toBe(409);
   });
 
-  it("the sandbox's tools raise the event of a move without a new time when the window of the record contains no other time", async () => {
+  it("the sandbox's tools raise BOOKING_RESCHEDULED even if the window of the record contains no other time for the booking", async () => {
     const end = new Date(Date.now() + 7 * 86_400_000 + 60_000).toISOString().slice(0, 19) + 'Z';
     const code = await booking({ eligibility_end_date: end });
     expect((await raise(code, 'BOOKING_RESCHEDULED')).status).toBe(202);
@@ -179,7 +179,7 @@ describe('the tools of the sandbox', () => {
     await eventually(async () => expect(await received(`?booking_code=${booking_code}`)).toEqual([]));
   });
 
-  it('the partner of the sandbox exports the record changes of a candidate, and deletes them at an erasure', async () => {
+  it("an export of a candidate contains the record changes that the sandbox's partner received, and an erasure deletes them", async () => {
     await subscribe('', { record_changes: ['CREATED'] });
     const { candidate, svc_eligiblity_id: svcId } = await app.given.eligibility(scene);
     const told = async () => (await received()).filter(({ body }) => body.includes(candidate.candidate_id));
@@ -196,7 +196,7 @@ describe('the tools of the sandbox', () => {
     expect(kept).toEqual([]);
   });
 
-  it('the sandbox provides a partner whose responses depend on its address', async () => {
+  it('the sandbox provides a partner whose responses depend on the path of its address', async () => {
     const ofAddress = async (answering: string) => {
       const { verified } = await subscribe(answering);
       return [verified.status, verified.body.failure ?? verified.body.state, verified.body.http_status ?? null];

@@ -89,7 +89,7 @@ describe('the Candidate Results Details', () => {
   const inComment = (name: string) => [`${name} of an event comment`, `desktopComments.0.${name}`];
   const at = Object.fromEntries(['comments', 'duration', 'eventFinish', 'eventStart', 'eventStatus'].map(inComment));
   testSentences(rowsOf(5, at, () => registration));
-  it('accepts a registration result without any member except those that identify the exam', async () => {
+  it('accepts a registration result that contains only the members that identify the exam', async () => {
     await delivered((record) => ({ examMetaData: { examCode: record['svc_eligiblity_id'] } }));
   });
 });
@@ -98,7 +98,7 @@ describe('the Candidate Result Data', () => {
   const inScore = (name: string) => [name, `category_scores.0.${name}`];
   const at = Object.fromEntries(['category_name', 'category_order', 'category_score_pct'].map(inScore));
   testSentences(rowsOf(6, at, () => account));
-  it('accepts an account result without any member except those that identify the exam', async () => {
+  it('accepts an account result that contains only the members that identify the exam', async () => {
     await delivered((record) => ({ candidate_id: record['candidate'].candidate_id }), true);
   });
 });

@@ -15,7 +15,7 @@ import { documentChecker, type Answer, type DocumentChecker } from './openapi-ch
 
 export type { Answer };
 
-// When this file runs from source, the threads of the service need the TypeScript loader.
+// When this file runs as TypeScript source, the threads of the service need the TypeScript loader, too.
 if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__dirname, 'run-typescript.cjs'));
 
 export interface CallOptions {
@@ -78,8 +78,8 @@ const CHECKERS = Symbol.for('checkers of the OpenAPI document');
 
 /**
  * Returns the checker of responses for an application. Building the OpenAPI document takes as long as starting the
- * application, and the document depends only on a few settings. Therefore all test files of a worker share it in a
- * global, whose symbol survives a test file.
+ * application, and the document depends only on a few settings. All test files of a worker therefore share the
+ * checkers, in a global that outlives each test file.
  */
 function checkerOf(app: NestExpressApplication, config: Config): DocumentChecker {
   const shared = globalThis as { [CHECKERS]?: Map<string, DocumentChecker> };

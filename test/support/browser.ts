@@ -49,7 +49,8 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
  */
 async function unpackOnce(): Promise<void> {
   if (existsSync(join(HOME, 'chromium'))) return;
-  // Removes an incomplete folder: a Chromium that outlived a new installation may have written its font cache.
+  // Removes an incomplete folder. A Chromium that was still running during a new installation may have written its font
+  // cache to the folder.
   rmSync(HOME, { recursive: true, force: true });
   mkdirSync(join(HOME, '..'), { recursive: true });
   const draft = mkdtempSync(`${HOME}-`);
@@ -69,7 +70,7 @@ async function unpackOnce(): Promise<void> {
   }
 }
 
-/** A browser page in its own context, with the errors that occurred in the page. */
+/** A browser page in its own browser context, with the errors that occurred in the page. */
 export interface WatchedPage {
   readonly page: Page;
   /** Console errors and warnings, uncaught exceptions, and violations of the content security policy. */

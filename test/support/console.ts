@@ -8,8 +8,8 @@ import { OAuth, type Login } from './oauth';
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /**
- * The folder to which screenshots of the pages are written, wide and narrow, light and dark; none are written without
- * it.
+ * The folder to which screenshots of the pages are written, wide and narrow, light and dark. If it is not set, no
+ * screenshots are written.
  */
 const PICTURES = process.env['CONSOLE_PICTURES'];
 
@@ -137,8 +137,9 @@ export class ConsoleDriver {
   }
 
   /**
-   * Checks the quality rules of every page. axe finds no violation in both themes, wide and at 360 px. No part is wider
-   * than the window, also at 200 % zoom. Every control has a name. External markup appears only as text.
+   * Checks the quality rules of every page. axe checks the light and the dark theme, wide and at 360 px, and finds no
+   * violation. No part is wider than the window, also at 200 % zoom. Every control has a name. External markup appears
+   * only as text.
    */
   async expectGoodPage(name: string): Promise<void> {
     const { page } = this;

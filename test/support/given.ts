@@ -65,7 +65,10 @@ export class Given {
     return testCode;
   }
 
-  /** Writes the given number of records to the database. `values` are SQL by column; `n` counts from 1. */
+  /**
+   * Writes the given number of records to the database. `values` maps columns to SQL expressions, in which `n` is the
+   * number of the record, counted from 1.
+   */
   async records(
     count: number,
     { account, testCode }: { account: string; testCode: string },
@@ -102,7 +105,7 @@ export class Given {
     }
   }
 
-  /** Returns the number of rows of the records and their search keys that PostgreSQL reads during this work. */
+  /** Returns the number of rows of records and of their search keys that PostgreSQL reads during the work. */
   async recordsRead(work: () => Promise<unknown>): Promise<number> {
     const read = async () => {
       // The pause is needed, because a connection reports its reads only after a second of idleness.

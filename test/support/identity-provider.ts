@@ -82,7 +82,10 @@ export class CookieJar {
     return response;
   }
 
-  /** Follows redirects, up to a limit, until `enough` returns true for an address that must not be visited. */
+  /**
+   * Follows redirects until `enough` returns true for the next address, which is then not visited. Throws after ten
+   * visits.
+   */
   async follow(address: string, enough: (address: string) => boolean = () => false): Promise<[Response, string]> {
     for (let hops = 0, at = address; hops < 10; hops++) {
       const response = await this.visit(at);

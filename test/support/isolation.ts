@@ -28,8 +28,8 @@ interface Caller {
   /** Whether the caller is a partner of the account Z with another subscription, which has no data. */
   isNeighbour?: boolean;
   /**
-   * Whether the caller is staff of an account without data. The responses to this caller must equal those from before
-   * there was any data.
+   * Whether the caller is staff of an account without data. The responses to this caller must equal the responses from
+   * the time before any data existed.
    */
   hasNothing?: boolean;
 }
@@ -113,7 +113,7 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
 };
 /** Parameters of open routes: none of them identifies data of an account, except by a secret. */
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
-/** Parameters of operators' routes: any value works, because it is never looked up. */
+/** Parameters of operators' routes: any value works, because the value is never looked up. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX', name: 'on-call' };
 /** The query parameters that some lists require. */
 const NEEDED: Record<string, string> = {
@@ -168,7 +168,7 @@ export class Isolation {
       this.before.set(operation.name, shape(await this.ask(operation, staffOfB, { path: this.plain(operation) })));
     const drivers: string[] = [];
     const driverOf = async (account: string) => {
-      // One test driver's user serves both accounts, and gets access to each account when it is created.
+      // One test driver's user serves both accounts, and gets access to each account when the account is created.
       if (drivers.length === 0) drivers.push(await given.token([account], ['results']));
       else
         await given.sql(
@@ -195,7 +195,7 @@ export class Isolation {
       { name: 'support of an account without data', token: staffOfB, scopes: ['support'], hasNothing: true },
     );
     await this.addPartners();
-    // Waits for background work that the creation of data has caused, including the sweep of each minute.
+    // Waits for the background work that follows the creation of data, including the sweep that runs every minute.
     await this.app.app.get(ExpirySweep, { strict: false }).run();
     for (let last = ''; last !== this.state || last === '';) {
       last = this.state;
@@ -255,7 +255,7 @@ export class Isolation {
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
     ]);
-    // A list of jobs shows the filters that the callers have just sent, which may name objects of Z.
+    // A list of jobs contains the filters that the callers have just sent. These filters may name objects of Z.
     await this.app.given.sql(
       `UPDATE jobs SET filter =
          (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(filter) WHERE key = 'account_codes')
@@ -416,8 +416,8 @@ export class Isolation {
   }
 
   /**
-   * Returns a response without data of the request, and with the same names for the objects of either account, so that
-   * responses can be compared.
+   * Returns a response without the values that belong to the request, and with placeholders for the ids and codes of
+   * objects, so that responses about different objects can be compared.
    */
   private comparable({ status, text }: Answer): string {
     let told = text.replace(/"(request_id|instance)":"[^"]*",?/g, '');

@@ -22,9 +22,9 @@ export class MailServer {
   offered = 0;
   /** The status with which the server refuses every mail; null if it accepts them. */
   refusal: number | null = null;
-  /** The only address that the server refuses, with 550. */
+  /** The only recipient address that the server refuses (with 550). */
   refusedRecipient: string | null = null;
-  /** Whether the server never answers after a mail. */
+  /** Whether the server receives mails and never acknowledges them. */
   isSilent = false;
   private readonly server: SMTPServer;
   private port = 0;

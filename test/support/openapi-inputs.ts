@@ -90,7 +90,7 @@ export class SchemaInputs {
     return fc.record(Object.fromEntries(members));
   }
 
-  /** Generates values with one member that is almost certainly invalid, missing, or unknown. */
+  /** Generates values in which one member is missing, is unknown, or has a value that is almost certainly invalid. */
   spoilt(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
     return fc
       .tuple(values, fc.nat(), fc.constantFrom('exchange', 'exchange', 'leave out', 'add'), fc.constantFrom(...MISFITS))

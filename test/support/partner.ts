@@ -36,14 +36,14 @@ export interface PartnerAnswer {
   rst?: 'before' | 'head' | 'body';
   /** The part of the response that never arrives: the whole response, the end of its head, or the end of its body. */
   endless?: 'silence' | 'head' | 'body';
-  /** Bytes to send instead of a response; the connection is closed after them unless `keep` is set. */
+  /** Bytes to send instead of a response; the connection is then closed, unless `keep` is set. */
   bytes?: string | Buffer;
   keep?: boolean;
 }
 
 export interface PartnerOptions {
   /**
-   * The certificate of the partner. By default, it is a valid one for localhost, 127.0.0.1 and ::1, issued by the
+   * The certificate of the partner; by default a valid certificate for localhost, 127.0.0.1 and ::1, issued by the
    * authority in `partner.caPem`.
    */
   tls?: Identity;
@@ -169,7 +169,7 @@ export class Partner {
     return this.wait(ofBooking, n, `${n} notifications of booking ${bookingCode}`, timeoutMs);
   }
 
-  /** Makes the partner refuse connections, and closes the open ones. */
+  /** Makes the partner refuse new connections, and closes its open connections. */
   async goDown(): Promise<void> {
     if (!this.server.listening) return;
     const closed = new Promise((resolve) => this.server.close(resolve));
@@ -186,7 +186,7 @@ export class Partner {
     this.port = (this.server.address() as AddressInfo).port;
   }
 
-  /** Closes the partner's open connections; new ones are accepted. */
+  /** Closes the partner's open connections; new connections are still accepted. */
   dropConnections(): void {
     for (const socket of this.sockets.values()) socket.destroy();
   }
@@ -301,7 +301,9 @@ export class Partner {
     response.end();
   }
 
-  /** Closes the connection with RST instead of FIN. Only the socket below TLS can do so. */
+  /**
+   * Closes the connection with RST instead of FIN, through the socket below TLS, because a TLS socket cannot send RST.
+   */
   private reset(socket: Socket): void {
     this.sockets.get(socket.remotePort ?? 0)?.resetAndDestroy();
   }

@@ -60,7 +60,7 @@ function lookedAt(node: PlanNode): number {
 
 /**
  * Vacuums a table until all its pages are marked as visible to all. An older transaction or an autovacuum can prevent
- * that, and an index-only scan must then also read the table.
+ * such a mark, and an index-only scan must then also read the table.
  */
 export async function vacuumWhole(
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>,

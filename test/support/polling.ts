@@ -1,7 +1,7 @@
 import type { TestApp } from './app';
 import { Subscribed } from './subscribed';
 
-/** A subscription whose partner polls, with the token of a partner that may use it. */
+/** A subscription whose partner polls, with the token of a user who may poll it. */
 export class Polling {
   private constructor(
     readonly subscribed: Subscribed,
@@ -58,7 +58,10 @@ export class Polling {
     );
   }
 
-  /** Makes the leases of all offers expire, so that the service cannot record their expiry yet. */
+  /**
+   * Makes only the leases of the deliveries expire, not those of the offers, so that the service cannot record the
+   * expiry yet.
+   */
   async lapseClaims(): Promise<void> {
     await this.subscribed.app.given.sql(
       `UPDATE deliveries d SET leased_until = now() - interval '1 second' FROM poll_offers o

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * The start-up parameters that pgbouncer accepts; others end the connection, unless it is configured to ignore them.
+ * The start-up parameters that pgbouncer accepts. Any other parameter ends the connection, unless pgbouncer is
+ * configured to ignore it.
  */
 const PARAMETERS = new Set([
   'application_name',
@@ -142,7 +143,7 @@ class Session {
   }
 }
 
-/** Splits a stream into messages; until `headed`, they have no type byte before their length. */
+/** Splits a stream into messages. While `headed` is false, messages have no type byte before their length. */
 class Messages {
   private rest: Buffer = Buffer.alloc(0);
 

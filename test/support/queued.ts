@@ -21,7 +21,7 @@ export async function refused(subscribed: Subscribed, n: number): Promise<Record
 
 /**
  * Writes the given number of queued notifications to the database, each of a different booking, as if the partner had
- * refused it with 400.
+ * refused each notification with 400.
  */
 export async function queueMany({ app, id, scene }: Subscribed, n: number): Promise<void> {
   await app.given.sql(
@@ -57,7 +57,7 @@ export class BulkJobs {
     return (await this.call('GET', `jobs/${id}`)).body;
   }
 
-  /** Waits until the bulk job has the given members, and returns it. */
+  /** Waits until the bulk job has the given members, and returns the job. */
   async having(id: string, members: Record<string, unknown>, withinMs?: number): Promise<Record<string, any>> {
     return eventually(async () => {
       const found = await this.get(id);

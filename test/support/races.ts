@@ -45,15 +45,15 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
   };
 }
 
-/** The state of password hashing that a test holds: passwords wait until the release. */
+/** Password hashing that a test holds back: every password waits until the test calls `release`. */
 export interface HeldHashes {
   /** The passwords that have reached a hashing process, in the order of their arrival. */
   readonly begun: string[];
-  /** Lets the password hashes that wait, and all later ones, continue. */
+  /** Lets the waiting password hashes, and all later ones, continue. */
   release(): void;
 }
 
-/** Holds all password hashing processes of this process when they get a password. */
+/** Holds back the password hashing of this process: each hashing process waits when it gets a password. */
 export function holdHashing(): HeldHashes {
   const run = Object.getOwnPropertyDescriptor(WorkerProcess.prototype, 'run')!.value as (
     job: unknown,

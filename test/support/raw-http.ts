@@ -8,8 +8,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends a request that `fetch` refuses: with any method, any path and any headers, and with the body in the given
- * chunks.
+ * Sends a request with any method, path and headers, and with the body in the given chunks, even if `fetch` would
+ * refuse such a request.
  */
 export function rawCall(
   baseUrl: string,

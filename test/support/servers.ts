@@ -93,13 +93,16 @@ export class PostgresServer {
     this.signal('SIGKILL');
   }
 
-  /** Restarts after a kill: PostgreSQL does not start while its predecessor exists, even as a zombie. */
+  /**
+   * Restarts the server after a kill. PostgreSQL does not start while the killed server process exists, even as a
+   * zombie.
+   */
   async restart(): Promise<void> {
     await eventually(() => !processExists(this.pid));
     await this.launch();
   }
 
-  /** Freezes the server, so that it answers nothing, or lets it continue. */
+  /** Freezes the server, so that it sends no response, or lets it continue. */
   freeze(frozen: boolean): void {
     this.signal(frozen ? 'SIGSTOP' : 'SIGCONT');
   }

@@ -19,7 +19,8 @@ export interface Side {
 const REASON = { reason: 'mended' };
 
 /**
- * Creates an account with records in each state and all dependent data. `driver` sends results for several accounts.
+ * Creates an account with records in each state and all dependent data. The test driver `driver` sends results for
+ * several accounts.
  */
 export async function makeSide(app: TestApp, driverOf: (account: string) => Promise<string>): Promise<Side> {
   const subscribed = await Subscribed.start(app);

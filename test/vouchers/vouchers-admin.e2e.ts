@@ -259,7 +259,7 @@ describe('the uses of a voucher', () => {
     for (const code of codes) expect(await usesOf(scene, code)).toBe(5);
   });
 
-  it('the uses of vouchers equal their redemptions after simultaneous swaps and cancellations', async () => {
+  it('the number of uses of each voucher equals the number of its redemptions after simultaneous swaps and cancellations', async () => {
     const scene = await app.given.scene();
     const codes = await Promise.all([1, 2, 3, 4].map(() => app.given.voucher(scene.account, { max_uses: 4 })));
     const records = await Promise.all(Array.from({ length: 6 }, () => app.given.eligibility(scene)));

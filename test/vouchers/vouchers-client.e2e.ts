@@ -34,7 +34,7 @@ const uses = async (code: string) =>
   )[0]['uses'];
 
 describe('§5 Vouchers', () => {
-  it('a JSON array or {"voucher_codes": […]} replaces the vouchers of a record with 204, and [] removes them', async () => {
+  it('PUT of a JSON array or {"voucher_codes": […]} replaces the vouchers of a record and answers 204; an empty array removes them', async () => {
     const [a, b, c] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),
@@ -93,7 +93,7 @@ describe('§5 Vouchers', () => {
     expect(faultsOf(create)).toEqual(faultsOf(wrapped));
   });
 
-  it('a PUT of vouchers can keep a voucher of the record that has expired or was used up', async () => {
+  it('a PUT of vouchers can keep a voucher that the record already has, even if the voucher has expired or is used up', async () => {
     const code = await app.given.voucher(scene.account);
     const more = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [code] });
@@ -103,7 +103,7 @@ describe('§5 Vouchers', () => {
     expect(await uses(code)).toBe(1);
   });
 
-  it('max_uses limits the records that have a voucher at the same time, and removing the voucher from a record frees a use', async () => {
+  it('max_uses limits the number of records that have a voucher, and removing the voucher from a record frees a use', async () => {
     const code = await app.given.voucher(scene.account, { max_uses: 2, test_codes: ['X', scene.testCode] });
     const records: Record_[] = [];
     for (let at = 0; at < 3; at++) records.push(await app.given.eligibility(scene));
@@ -134,7 +134,7 @@ describe('§5 Vouchers', () => {
     expect([answer.status, faultsOf(answer)]).toEqual([400, faults]);
   });
 
-  it('PUT of vouchers reports codes that cannot be redeemed together with values that are not codes', async () => {
+  it('PUT of vouchers reports unredeemable codes and values that are not codes in the same response', async () => {
     const kept = await app.given.voucher(scene.account);
     const good = await app.given.voucher(scene.account);
     const expired = await app.given.voucher(scene.account, { valid_until: new Date('2020-01-01') });
@@ -181,7 +181,7 @@ describe('§5 Vouchers', () => {
     expect((await put(record, ['NONE'])).body).toMatchObject({ status: 403, code: 'eligibility_booked' });
   });
 
-  it('GET of vouchers reads the record that PUT changes, which is the expired record even if a newer record was cancelled', async () => {
+  it('GET of vouchers reads the same record that PUT changes: the expired record, even if a newer record was cancelled', async () => {
     const [first, second, third] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),

@@ -67,7 +67,8 @@ type vectors struct {
 	}
 }
 
-// faultsOfBytes returns a sentence if the hash in the file does not match its bytes.
+// faultsOfBytes returns a sentence about the fault if the hash in the vectors file does not match the bytes of the
+// file.
 func faultsOfBytes(file []byte) []string {
 	name := []byte("  \"sha256\": \"")
 	before, _, _ := bytes.Cut(file, name)

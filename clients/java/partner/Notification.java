@@ -19,7 +19,7 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * A genuine notification: its id, the booking within which its sequence counts, its eligibility record, its time in
- * seconds since 1970, its contribution to the digest of its step, and all its members.
+ * seconds since 1970, its contribution to the digest of its time step, and all its members.
  */
 public record Notification(String id, String key, String record, long sequence, long at, BigInteger digest, Map<?, ?> members) {
     /** Thrown by your work when it does not know the candidate or the exam. The answer is then 400. */
@@ -32,7 +32,7 @@ public record Notification(String id, String key, String record, long sequence, 
         }
     }
 
-    /** Thrown for a genuine body that is not a notification. */
+    /** Thrown for a body that comes from the service but is not a notification. */
     public static final class Malformed extends RuntimeException {
         Malformed(String message) {
             super(message);
@@ -120,7 +120,7 @@ public record Notification(String id, String key, String record, long sequence, 
         }
     }
 
-    /** Computes the steps of `GET /partner/digest` from kept notifications. */
+    /** Computes the time steps of `GET /partner/digest` from the notifications that the partner keeps. */
     public static List<Map<String, Object>> stepsOf(List<Notification> kept, long from, long to, long stepS) {
         List<Map<String, Object>> steps = new ArrayList<>();
         int count = (int) ((to - from + stepS - 1) / stepS);

@@ -28,8 +28,8 @@ public final class PartnerApi {
     private static final int PAGE = 200;
     private static final int MAX_IDS = 1000;
     /**
-     * The margins in seconds, tried in turn, by which the listed period is extended. The list selects by creation time,
-     * which may differ from the time of the event.
+     * The margins, in seconds, by which `heal` extends the period of a step to list its notifications. They are tried
+     * in turn. The list selects by creation time, which may differ from the time of the event.
      */
     private static final long[] MARGINS = {5, 60, 3600, 86_400};
     private static final Pattern NEXT = Pattern.compile("<([^>]*)>;\\s*rel=\"next\"");
@@ -84,8 +84,8 @@ public final class PartnerApi {
 
     /**
      * Fetches and processes the due notifications of a subscription with `delivery: "POLL"`, and returns the number of
-     * acknowledged notifications. After an exception of the work, the lease of the notification expires and the service
-     * offers it again.
+     * acknowledged notifications. If your work throws an exception, the lease of the notification expires and the
+     * service offers the notification again.
      */
     public int poll(Receiver receiver, boolean forever) throws IOException, InterruptedException {
         int done = 0;
@@ -116,9 +116,10 @@ public final class PartnerApi {
     public record Healed(List<String> missing, int calls) {}
 
     /**
-     * Finds the delivered notifications that the store does not have, and orders a replay of them. Divides a step whose
-     * digest differs, until the service lists the notifications of the step on one page. A step in which the partner
-     * has more notifications than the service is not a fault. Returns the missing ids and the number of API calls.
+     * Finds the delivered notifications that the store does not have, and orders a replay of them. Divides a time step
+     * whose digest differs into smaller steps, until the service lists the notifications of a step on one page. A step
+     * in which the partner has more notifications than the service is not a fault. Returns the missing ids and the
+     * number of API calls.
      */
     public Healed heal(Store store, long from, long to) throws IOException, InterruptedException {
         int before = calls;

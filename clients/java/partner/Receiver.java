@@ -10,9 +10,9 @@ import java.util.Map;
  * <li>Form: `application/json` without content coding. Otherwise 415.
  * <li>Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
  * <li>Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
- * <li>The sample of a verification is answered with 200 without further processing.
- * <li>The store decides: applied (your work runs first), late or repeat. All three are answered with 200.
- * <li>UnknownRecord from your work: 400. Any other exception: 500, and the service retries automatically.
+ * <li>The sample notification of a verification is answered with 200, without further processing.
+ * <li>The store decides the outcome: applied (after your work ran), late or repeat. All three are answered with 200.
+ * <li>UnknownRecord from your work is answered with 400. After other errors (500), the service retries automatically.
  * </ol>
  */
 public record Receiver(Store store, List<String> secrets, Work work) {

@@ -109,7 +109,7 @@ final class Sample {
         return context;
     }
 
-    /** Returns a sentence if the hash in the file does not match its bytes. */
+    /** Returns a sentence about the fault if the hash in the vectors file does not match the bytes of the file. */
     static List<String> faultsOfBytes(byte[] file) throws Exception {
         String name = "  \"sha256\": \"";
         String text = new String(file, StandardCharsets.ISO_8859_1);

@@ -17,7 +17,7 @@ export interface FeedOptions {
    * keeps; with `now`, only later changes are read.
    */
   cursor?: string;
-  /** Called after each page, when its notifications are processed. */
+  /** Called after the notifications of a page were processed, with the cursor that continues after this page. */
   keepCursor?: (cursor: string) => Promise<void>;
   /**
    * Called for a notification about a candidate or an exam that your work does not know (`UnknownRecord`); the catch-up

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KeptNotification } from './notification-store.js';
 
-/** A step of `GET /partner/digest`. */
+/** A time step in the response of `GET /partner/digest`. */
 export interface DigestStep {
   from: string;
   to: string;
@@ -10,14 +10,14 @@ export interface DigestStep {
   digest: string;
 }
 
-/** Returns the contribution of one notification to the digest of its step, in hexadecimal digits. */
+/** Returns the contribution of one notification to the digest of its time step, in hexadecimal digits. */
 export function digestOf(id: string, sequence: number, body: Uint8Array): string {
   return createHash('sha256').update(`${id}\n${sequence}\n`).update(body).digest('hex');
 }
 
 /**
- * Computes the steps of the digest from the notifications that a partner kept. The service computes them in the same
- * way from the notifications that it delivered.
+ * Computes the time steps of the digest from the notifications that a partner kept. The service computes them in the
+ * same way from the notifications that it delivered.
  */
 export function stepsOf(kept: readonly KeptNotification[], fromS: number, toS: number, stepS: number): DigestStep[] {
   const sums = Array.from({ length: Math.ceil((toS - fromS) / stepS) }, () => ({ count: 0, sum: 0n }));

@@ -1,9 +1,11 @@
 /**
- * Finds the notifications that the service delivered and this partner does not have, and orders a replay of them:
+ * Finds the notifications that the service delivered and this partner does not have, and requests a replay of them:
  *
- * 1. The digest of each hour is compared with the digest of the notifications that the store keeps.
- * 2. A step that differs is narrowed by smaller steps, until the service lists its notifications on one page.
- * 3. The ids of the step that the store does not know are missing. A replay sends them again, by push or by poll.
+ * 1. The digest of each time step, such as an hour, is compared with the digest of the notifications in the store.
+ * 2. A step whose digest differs is divided into smaller steps, until the service lists the notifications of a step on
+ *    one page.
+ * 3. A notification is missing if the store does not know its id. A replay sends the missing notifications again, by
+ *    push or by poll.
  *
  * A step in which the partner has more notifications than the service is not a fault: the service has not recorded the
  * delivery yet, or has deleted old notifications.
@@ -17,17 +19,18 @@ const HOUR_S = 3600;
 const PAGE = 200;
 const MAX_IDS = 1000;
 /**
- * The margins in seconds by which the listed period is extended. The list selects by creation time, which may differ
- * from the time of the event. The next margin is tried when the list has fewer notifications than the digest counts.
+ * The margins, in seconds, by which `heal` extends the period of a step to list its notifications. The list selects by
+ * creation time, which may differ from the time of the event. The next margin is tried when the list has fewer
+ * notifications than the digest counts.
  */
 const MARGINS_S = [5, 60, 3600, 86_400];
 
 export interface HealResult {
-  /** The ids that were missing. */
+  /** The ids of the missing notifications. */
   missing: string[];
   /** The ids of the jobs that send the missing notifications again. */
   jobs: string[];
-  /** The number of API calls that found them. */
+  /** The number of API calls that were needed to find the missing notifications. */
   calls: number;
 }
 
@@ -37,7 +40,7 @@ interface Listed {
 }
 
 /**
- * @param from the beginning of the compared time, `YYYY-MM-DDThh:mm:ssZ`; a period longer than an hour is extended to
+ * @param from the beginning of the compared period, `YYYY-MM-DDThh:mm:ssZ`; a period longer than an hour is extended to
  * whole hours
  * @throws PartnerApiError
  */
@@ -74,7 +77,10 @@ async function keptIn(store: Pick<NotificationStore<unknown>, 'kept'>, fromS: nu
   return store.kept(fromS, toS);
 }
 
-/** Returns the steps in which the service has notifications, and the partner does not have exactly the same. */
+/**
+ * Returns the steps in which the service has notifications and the partner does not have exactly the same
+ * notifications.
+ */
 async function differingSteps(
   api: PartnerApi,
   store: Pick<NotificationStore<unknown>, 'kept'>,

@@ -4,9 +4,10 @@
  * 1. Form: `application/json` without content coding. Otherwise 415.
  * 2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
  * 3. Body: a NotificationRequest, and `event-sequence` is a number. Otherwise 400.
- * 4. The sample of a verification is answered with 200 without further processing.
- * 5. The store decides: new (your work runs in its transaction), late or repeat. All three are answered with 200.
- * 6. `UnknownRecord` from your work: 400. Any other error: 500, and the service retries automatically.
+ * 4. The sample notification of a verification is answered with 200, without further processing.
+ * 5. The store decides the outcome: applied (your work runs in the store's transaction), late or repeat. All three are
+ *    answered with 200.
+ * 6. `UnknownRecord` from your work is answered with 400. After other errors (500), the service retries automatically.
  *
  * Never answer 200 before the work, or a record of the work to be done, is committed.
  */
@@ -34,8 +35,9 @@ export interface ReceiverOptions<Transaction> {
   secrets: string | readonly string[];
   store: NotificationStore<Transaction>;
   /**
-   * Handles a change of a booking. It is called once for each change, in the order of its booking, in the transaction
-   * of the store. `isNewestOfRecord` is false when another booking of the same eligibility record had a later event.
+   * Handles a change of a booking. It is called once for each change, in the order of the booking's events, in the
+   * transaction of the store. `isNewestOfRecord` is false when another booking of the same eligibility record had a
+   * later event.
    */
   work: (notification: NotificationRequest, transaction: Transaction, isNewestOfRecord: boolean) => Promise<void>;
   /**

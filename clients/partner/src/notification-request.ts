@@ -29,16 +29,21 @@ export interface NotificationRequest {
   change_reason: ChangeReason;
   client_eligibility_id?: string;
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
-  /** The second at which the event was generated; it strictly increases within each booking. */
+  /** The time at which the event was generated, in whole seconds. This time strictly increases within each booking. */
   effective_date: string;
   /** The exam code of the test. */
   exam_code?: string;
   exam_portions?: NotifiedPortion[];
-  /** The address of the test site. Like its code and its name, it is present only for SITE_PROCTORED. */
+  /**
+   * The address of the test site. Like the code and the name of the site, the address is present only for
+   * SITE_PROCTORED.
+   */
   location_address?: string;
   location_code?: string;
   location_name?: string;
-  /** The IANA name of the time zone of the test site or, for a remote exam, the one that the candidate chose. */
+  /**
+   * The IANA name of the time zone: the zone of the test site or, for a remote exam, the zone that the candidate chose.
+   */
   location_timezone?: string;
 }
 

@@ -8,7 +8,7 @@ export interface Received {
   /** The value of `event-sequence`: 1, 2, 3 … within the booking, or within the record for a change of a record. */
   sequence: number;
   notification: NotificationRequest | RecordChange;
-  /** The contribution of the notification to the digest of its step (`digestOf`); omitted for the change feed. */
+  /** The contribution of the notification to the digest of its time step (`digestOf`); omitted for the change feed. */
   digest?: string;
 }
 
@@ -33,10 +33,10 @@ export interface KeptNotification {
  * Stores processed notifications. Every implementation follows this protocol:
  *
  * 1. All steps run in one transaction. A known id is a `repeat`.
- * 2. A sequence that is not above the last sequence of the booking is `late` (from the feed: `repeat` if it equals that
- *    sequence); the id is stored.
- * 3. Otherwise `work` is called with the transaction, id and sequence are stored, and everything is committed together:
- *    `applied`.
+ * 2. A sequence that is not above the last sequence of the booking is `late`, and the id is stored. If a notification
+ *    from the change feed has exactly the last sequence, it is a `repeat` instead.
+ * 3. Otherwise, `work` is called with the transaction. Then the id and the sequence are stored, and everything is
+ *    committed together. The outcome is `applied`.
  * 4. When `work` fails, nothing is stored and the error is rethrown: the service will retry.
  *
  * Concurrent calls for one booking are serialized. Never store before the work is committed: after a 200, the service

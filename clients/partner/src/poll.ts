@@ -48,7 +48,7 @@ export async function poll<Transaction>(
     });
     acknowledged += ack.length;
     [ack, refuse] = [[], []];
-    // Notifications that this last poll leased are not processed; their leases expire.
+    // The last poll only reports outcomes. Notifications that it leases are not processed; their leases expire.
     if (isEnding || (body.notifications.length === 0 && !keepsWaiting)) return acknowledged;
     for (const { id, event_sequence: sequence, body: text } of body.notifications) {
       const { status, body: answer } = await receiver.takeGenuine(id, sequence, Buffer.from(text));

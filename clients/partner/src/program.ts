@@ -84,7 +84,7 @@ function serve(): void {
   server.listen(Number(setting('PORT')), () => print('ready'));
 }
 
-/** Returns a sentence if the hash in the file does not match its bytes. */
+/** Returns a sentence about the fault if the hash in the vectors file does not match the bytes of the file. */
 function faultsOfBytes(file: Buffer): string[] {
   const name = '  "sha256": "';
   const before = file.subarray(0, Math.max(0, file.lastIndexOf(name)));

@@ -3,10 +3,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const PREFIX = 'whsec_';
 const TOLERANCE_S = 300;
 
-/** The headers of a request in the form of Node.js, with names in lower case. */
+/** The headers of a request as Node.js provides them, with names in lower case. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Thrown for a request that is not from the service or is too old; `code` is one of four words for logs. */
+/**
+ * Thrown for a request that is not from the service or is too old; `code` is one of four words that describe the reason
+ * in logs.
+ */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 
@@ -28,7 +31,7 @@ export interface VerifyOptions {
 /**
  * Verifies a signature of Standard Webhooks v1: the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the received bytes of
  * the body.
- * @param secrets as shown: `whsec_…`; during a change of secrets, the old and the new one
+ * @param secrets in the form that the service shows, `whsec_…`; during a change of secrets, the old and the new one
  * @throws InvalidSignature unless one of the signatures matches one of the secrets
  */
 export function verifySignature(
@@ -46,7 +49,7 @@ export function verifySignature(
     throw new InvalidSignature('timestamp_too_far', `webhook-timestamp is more than ${toleranceS} seconds off.`);
   const genuine = (typeof secrets === 'string' ? [secrets] : secrets)
     .map((secret) => digest(secret, id, timestamp, body))
-    // Every signature is compared with every secret, so that the duration does not reveal a match.
+    // Every signature is checked with every secret, so that the duration of the check does not reveal a match.
     .flatMap((expected) => given.map((signature) => isEqual(signature, expected)));
   if (!genuine.includes(true)) throw new InvalidSignature('signature_wrong', 'No signature is right.');
 }

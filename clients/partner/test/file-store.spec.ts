@@ -18,7 +18,7 @@ const once = (store: FileStore, id: string, sequence: number) =>
   store.once(received(id, sequence), () => Promise.resolve());
 
 describe('FileStore', () => {
-  it('FileStore knows the ids, sequences and digests of processed notifications after it is reopened', async () => {
+  it('a reopened FileStore still knows the ids, sequences and digests of the processed notifications', async () => {
     const first = new FileStore(file);
     expect(await once(first, 'a', 2)).toBe('applied');
     first.close();
@@ -36,7 +36,7 @@ describe('FileStore', () => {
     third.close();
   });
 
-  it('FileStore discards the incomplete last line that a crash left, and appends the next notification', async () => {
+  it('FileStore discards an incomplete last line after a crash, and then appends the next notification', async () => {
     appendFileSync(file, '{"id":"d","seq');
     const first = new FileStore(file);
     expect(await once(first, 'd', 4)).toBe('applied');

@@ -22,7 +22,7 @@ const storeOf = (all: readonly KeptNotification[]) => ({
 });
 
 describe('heal', () => {
-  it('heal finds ten missing notifications among 50,000 with at most twenty calls for each, and replays exactly these ten', async () => {
+  it('heal finds ten missing notifications among 50,000 with at most 200 calls, and replays exactly these ten', async () => {
     for (let number = 0; number < 50_000; number += 1) service.add(FROM_S + Math.floor((number * 30 * DAY_S) / 50_000));
     const missing = new Set(Array.from({ length: 10 }, (_value, index) => service.delivered[index * 4999 + 7].id));
     const result = await heal(api, storeOf(service.delivered.filter(({ id }) => !missing.has(id))), MONTH);
@@ -42,14 +42,14 @@ describe('heal', () => {
     expect(service.replayed).toEqual([]);
   });
 
-  it('heal does not replay a notification that reaches the partner while heal reads the list of notifications', async () => {
+  it('heal requests no replay of a notification that reaches the partner while heal reads the list of notifications', async () => {
     const late = service.add(FROM_S + 5);
     const listed = () => service.requests.some((request) => request.startsWith('/v1/partner/notifications?'));
     const store = { kept: () => Promise.resolve(listed() ? [late] : []) };
     expect((await heal(api, store, MONTH)).missing).toEqual([]);
   });
 
-  it('heal finds a missing notification in a second with more notifications than fit on one page of the list', async () => {
+  it('heal finds a missing notification even if more notifications of the same second exist than fit on one page of the list', async () => {
     for (let number = 0; number < 450; number += 1) service.add(FROM_S + 5);
     const [first, ...others] = service.delivered;
     expect((await heal(api, storeOf(others), MONTH)).missing).toEqual([first.id]);
@@ -61,14 +61,14 @@ describe('heal', () => {
     expect((await heal(api, storeOf(service.delivered.slice(1)), MONTH)).missing).toEqual([late.id]);
   });
 
-  it('heal compares the counts of each second when the period is shorter than an hour', async () => {
+  it('heal compares notifications second by second when the period is shorter than an hour', async () => {
     const one = service.add(FROM_S + 59);
     const result = await heal(api, storeOf([]), { from: '2026-11-01T00:00:50Z', to: '2026-11-01T00:01:00Z' });
     expect(result.missing).toEqual([one.id]);
     expect(service.requests[0]).toContain('step_s=1');
   });
 
-  it('heal replays more than a thousand missing notifications with several jobs', async () => {
+  it('heal starts several jobs to replay more than a thousand missing notifications', async () => {
     for (let number = 0; number < 1500; number += 1) service.add(FROM_S + number);
     const { missing, jobs } = await heal(api, storeOf([]), MONTH);
     expect([missing.length, jobs.length]).toEqual([1500, 2]);
@@ -82,7 +82,7 @@ describe('heal', () => {
     expect(service.tokens).toBeGreaterThan(2);
   });
 
-  it('heal throws a PartnerApiError with the status and the code of a response that is not successful', async () => {
+  it('when a response is not successful, heal throws a PartnerApiError with its status and code', async () => {
     service.validFor = 0;
     const failing = heal(api, storeOf([]), MONTH);
     await expect(failing).rejects.toBeInstanceOf(PartnerApiError);

@@ -24,7 +24,7 @@ const schema = components.schemas['NotificationRequest'];
 const sample = sampleNotificationRequest(new Date());
 
 describe('the package’s NotificationRequest', () => {
-  it('NotificationRequest in the partner package has the same members as in the service and in the OpenAPI document', () => {
+  it('NotificationRequest has the same members in the partner package, in the service and in the OpenAPI document', () => {
     expect(same).toBe(true);
     expect(Object.keys(REQUIRED_MEMBERS).sort()).toEqual([...schema.required].sort());
     expect(Object.keys({ ...REQUIRED_MEMBERS, ...OPTIONAL_MEMBERS }).sort()).toEqual(

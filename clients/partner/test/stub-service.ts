@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { dateTime, digestOf, stepsOf } from '../src/digest';
 import type { KeptNotification } from '../src/index';
 
-/** A delivered notification of the stub. Its creation may be later than its event. */
+/** A notification that the stub has delivered. Its creation time may be later than the time of its event. */
 interface Delivered extends KeptNotification {
   createdS: number;
 }

@@ -49,8 +49,8 @@ const wrong = (setup: Setup) => vector({ fault: 'signature_wrong', ...setup });
 type Arrival = [id: string, booking: string, sequence: number, record?: string, second?: number];
 
 /**
- * Builds a case of `ordering`. The partner's work is called for the outcome `applied` only. `newest` is the value of
- * `isNewestOfRecord` with which the work is then called.
+ * Builds a case for the section `ordering` of vectors.json. The partner's work is called for the outcome `applied`
+ * only. `newest` is the value of `isNewestOfRecord` with which the work is then called.
  */
 const sequences = (title: string, arrivals: Arrival[], outcomes: string[], newest?: boolean[]) => ({
   title,
@@ -65,7 +65,7 @@ const sequences = (title: string, arrivals: Arrival[], outcomes: string[], newes
   newest: newest ?? outcomes.map((outcome) => outcome === 'applied'),
 });
 
-/** Returns a time of the case, the given number of seconds after its beginning. */
+/** Returns the time that is the given number of seconds after the beginning of the test case. */
 const dateTime = (second: number) => `${new Date((NOW_S + second) * 1000).toISOString().slice(0, 19)}Z`;
 
 /** Returns a notification as a partner keeps it; `second` sets the effective date in its body. */
@@ -96,7 +96,10 @@ const changeAt = (number: number, second: number) => ({
 
 type Kept = ReturnType<typeof keptAt>;
 
-/** Builds a case of `digests`: the notifications that a partner kept, and the digest of each step. */
+/**
+ * Builds a case for the section `digests` of vectors.json: the notifications that a partner kept, and the digest of
+ * each time step.
+ */
 const digests = (title: string, stepS: number, seconds: number, kept: [second: number, kept: Kept][]) => ({
   title,
   from: dateTime(0),

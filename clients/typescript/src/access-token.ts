@@ -5,14 +5,14 @@
  * 2. Shortly before the token expires, the next call refreshes it for all calls.
  * 3. When a refresh is refused, because the refresh token was used or has expired, the password is sent again.
  * 4. A call that was answered with 401 drops the token that it used, unless another call has dropped it, and requests a
- *    new one.
+ *    new token.
  */
 export interface Credentials {
   consumerKey: string;
   consumerSecret: string;
   username: string;
   password: string;
-  /** The requested scopes, separated by blanks; all permitted scopes by default. */
+  /** The requested scopes, separated by spaces; all permitted scopes by default. */
   scope?: string;
 }
 

@@ -34,10 +34,11 @@ export interface ChangePage {
 export interface ImportOptions {
   type: 'text/csv' | 'application/x-ndjson';
   dryRun?: boolean;
-  /** Called once the service has received the file, with the id of the import. */
+  /** Called with the id of the import when the service has received the file. */
   onStart?: (importId: string) => void;
   /**
-   * Aborts the import. Before the service has received the whole file, nothing changes; later, finished rows are kept.
+   * Aborts the import. If the service has not received the whole file yet, no data changes. Otherwise, the changes of
+   * finished rows are kept.
    */
   signal?: AbortSignal;
   /** The Idempotency-Key of the upload: a second upload with the same key returns the import of the first upload. */
@@ -47,8 +48,8 @@ export interface ImportOptions {
   /** The polling interval in milliseconds; 500 by default. */
   pollMs?: number;
   /**
-   * The stream to which the report is written; the returned report is then empty. A function is called when there is a
-   * report, and returns the stream.
+   * The stream to which the report is written; the returned report is then empty. If a function is given, it is called
+   * when there is a report, and returns the stream.
    */
   reportTo?: WritableStream<Uint8Array> | (() => WritableStream<Uint8Array>);
 }
@@ -57,7 +58,10 @@ const PAGE = 200;
 
 /** Calls the service as one user of one application. */
 export class EligibilityClient {
-  /** Offers every operation of the OpenAPI document, typed. A response of 400 or above is thrown as ProblemError. */
+  /**
+   * Offers typed functions for all operations of the OpenAPI document. A response of 400 or above is thrown as
+   * ProblemError.
+   */
   readonly api: Client<paths>;
   private readonly baseUrl: string;
   private readonly token: AccessToken;

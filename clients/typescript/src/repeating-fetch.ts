@@ -1,7 +1,7 @@
 /**
- * Retries calls as docs/clients.md allows: after no response, 500, 503, 429 and 409 `idempotency_key_in_use`. The wait
- * is the time in `Retry-After`; without this header, each wait is twice as long as the previous one. A POST is retried
- * only when its idempotency key prevents a second change.
+ * Retries calls as docs/clients.md allows: after a missing response, and after 500, 503, 429 or 409
+ * `idempotency_key_in_use`. The wait is the time in `Retry-After`; without this header, each wait is twice as long as
+ * the previous one. A POST is retried only when its idempotency key prevents a second change.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -13,27 +13,27 @@ export interface LoadOptions {
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
-  /** The pause between two bookings that one worker of the load makes, in milliseconds. */
+  /** The pause of each worker of the load between two bookings, in milliseconds. */
   readonly restMs?: number;
   readonly timeoutMs?: number;
   /** The number of bookings that are made at the same time; 4 by default. */
   readonly workers?: number;
   /** The maximum number of times that a booking is moved; 1 by default. */
   readonly mostMoves?: number;
-  /** Whether records are changed as well; the subscription must list their changes. */
+  /** Whether the load also changes eligibility records. The subscription must then select changes of records. */
   readonly changesRecords?: boolean;
 }
 
-/** Creates, moves and cancels bookings, changes records, and records the acknowledged calls. */
+/** Creates, moves and cancels bookings, changes eligibility records, and keeps a list of the acknowledged changes. */
 export class BookingLoad {
-  /** For each booking, and for each record if records are changed, the number of acknowledged changes. */
+  /** The number of acknowledged changes of each booking, and of each record if the load changes records. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
   /** The times at which the service sent successful responses. */
   readonly answeredAt: number[] = [];
   /** The durations of successful answers, in milliseconds. */
   durations: number[] = [];
-  /** The failed calls that were not answered with 503 and `Retry-After`. */
+  /** The calls that failed in any other way than with 503 and `Retry-After`. */
   readonly faults: string[] = [];
   calls = 0;
   failures = 0;
@@ -125,7 +125,7 @@ export class BookingLoad {
 }
 
 /**
- * Subscribes the partner to all events of the account's bookings, and to these changes of its records, from now on.
+ * Subscribes the partner to all future events of the account's bookings, and to the given changes of its records.
  * @returns the id of the subscription
  */
 export async function subscribe(

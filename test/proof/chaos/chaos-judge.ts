@@ -5,7 +5,10 @@ import { query } from '../../../bench/prepare.js';
 
 const SETTLE_MS = 120_000;
 
-/** Waits until nothing is left to deliver: the leases of killed processes have expired, and the partner is UP. */
+/**
+ * Waits until nothing is left to deliver. Before that, the leases of killed processes must expire, and the partner must
+ * be UP.
+ */
 export async function settle(url: string): Promise<void> {
   const giveUpAt = Date.now() + SETTLE_MS;
   while (Date.now() < giveUpAt) {
@@ -20,7 +23,7 @@ export async function settle(url: string): Promise<void> {
 
 /**
  * Returns the events that the service left to an operator, because the partner refused an event several times while it
- * accepted others. A partner that fails and works in turns makes healthy events look like that.
+ * accepted others. A partner that alternates between failure and success can cause this for any event.
  */
 export async function leftToOperator(url: string): Promise<{ id: string; booking: string }[]> {
   const left = await query(
@@ -30,7 +33,9 @@ export async function leftToOperator(url: string): Promise<{ id: string; booking
   return left as { id: string; booking: string }[];
 }
 
-/** Compares the acknowledged changes, and the events that the partner accepted, with the bookings and records. */
+/**
+ * Compares the acknowledged changes, and the events that the partner accepted, with the stored bookings and records.
+ */
 export async function judge(url: string, account: string, load: BookingLoad, ledger: Ledger) {
   const bookings = await query(url, 'SELECT booking_code, event_sequence FROM bookings WHERE account_code = $1', [
     account,
@@ -70,7 +75,10 @@ export async function judge(url: string, account: string, load: BookingLoad, led
   };
 }
 
-/** Returns the lines of a report about what was lost, invented or out of order; `bookings` are the unexplained ones. */
+/**
+ * Returns the lines of the report on events that were lost, invented or out of order. `bookings` contains the bookings
+ * that the model cannot explain.
+ */
 export function findingsOf(
   { lost, phantom, gaps }: { lost: number; phantom: number; gaps: number },
   { inFlightTwice, overtaken }: Ledger,

@@ -5,17 +5,20 @@ import type { Partner } from '../../support/partner.js';
 
 type Seen = Observation & { readonly at: number };
 
-/** The number of successive events that are checked together: the states of the model multiply with each event. */
+/**
+ * The number of successive events of a booking that the model checks together. The number is small, because the number
+ * of states of the model is multiplied by each further event.
+ */
 const CHECKED_TOGETHER = 4;
 
 /** Records the events that reached the partner, in the order of their arrival. */
 export class Ledger {
-  /** The accepted events. A change of a record has the id of its record instead of a booking. */
+  /** The events that the partner accepted. For a change of a record, `booking` contains the id of the record. */
   readonly accepted = new Map<string, { booking: string; sequence: number; at: number[] }>();
   private readonly underWay = new Set<string>();
   private readonly bookings = new Map<string, Seen[]>();
   private readonly kills: number[] = [];
-  /** The booking of each event that overtook another one. */
+  /** The booking of each event that overtook an earlier event. */
   private readonly overtakings: string[] = [];
   inFlightTwice = 0;
   /**
@@ -25,7 +28,9 @@ export class Ledger {
   get overtaken(): number {
     return this.overtakings.filter((booking) => !this.left.has(booking)).length;
   }
-  /** The bookings with an event that the service left to an operator, because the partner accepted only other events. */
+  /**
+   * The bookings with an event that the service left to an operator, because the partner accepted only other events.
+   */
   left: ReadonlySet<string> = new Set();
   refused = 0;
   /** The number of accepted requests; notifications that the partner polls are not counted. */
@@ -117,8 +122,8 @@ export class Ledger {
   }
 
   /**
-   * Builds the trace of some of a booking's events: `length` of them after the first `skipped`. Between two
-   * observations, it contains one kill if any process was killed in between.
+   * Builds the trace of `length` successive events of a booking, which follow the first `skipped` events. If a process
+   * was killed between two observations, the trace contains one kill between them.
    */
   private traceOf(seen: readonly Seen[], skipped: number, length: number): Observation[] {
     const trace: Observation[] = [];

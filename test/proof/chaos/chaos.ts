@@ -3,19 +3,20 @@
  *
  * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Records are created and
  * changed, and bookings are created, moved and cancelled continuously, while the partner alternates between 200 and
- * 500. In each round one process, or PostgreSQL, is killed with SIGKILL at a random moment and restarted. In the end
- * everything must have settled:
+ * 500. In each round one process, or PostgreSQL, is killed with SIGKILL at a random moment and restarted. At the end,
+ * no work may be left, and the program reports these faults:
  *
  * - lost: a change that was acknowledged, or is in the database, whose event the partner never accepted;
  * - phantom: an event at the partner of a change that is not in the database;
- * - gap: a missing event-sequence of a booking or record between two existing ones;
- * - overtaken: an event of a booking that arrived before an earlier one was accepted, or while another was in flight;
+ * - gap: an event number of a booking or record that is missing between two existing numbers;
+ * - overtaken: an event of a booking that arrived before an earlier event was accepted, or while another was in flight;
  * - unexplained: a booking with deliveries that the model of the protocol (../model/) cannot explain;
- * - in flight twice: one event in flight to the partner twice at the same moment;
+ * - in flight twice: an event with two attempts at the partner at the same moment;
  * - duplicate: an event accepted more than once, which may happen only after a kill in between.
  *
- * A partner that fails and works in turns sometimes seems to refuse a single event. The service then leaves this event
- * to an operator (ONLY_THIS_EVENT) and sends the booking's later events. The program resends such events at the end.
+ * Because the partner alternates between failure and success, it sometimes seems to refuse only one event. The service
+ * then leaves this event to an operator (ONLY_THIS_EVENT) and sends the booking's later events. The program resends
+ * such events at the end.
  *
  * usage: npm run chaos [-- --rounds N]   (default 50; the exit code is 1 when it finds anything except a duplicate
  * after a kill)
@@ -101,7 +102,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   const left = await leftToOperator(database.url);
   ledger.left = new Set(left.map(({ booking }) => booking));
   const bookings = ledger.unexplained();
-  // The operator sends these events again, after the later ones.
+  // Resends the events that the service left to an operator. The later events of their bookings have already arrived.
   for (const { id } of left) await callJson(baseUrl(), token, 'POST', `/admin/error-queue/${id}/resend`);
   await settle(database.url);
   const verdict = await judge(database.url, account, load, ledger);

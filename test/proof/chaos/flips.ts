@@ -3,7 +3,8 @@
  *
  * Two processes of the service share one PostgreSQL. Bookings are created, moved and cancelled continuously. The
  * partner accepts requests and polls both processes at the same time. The subscription is changed between PUSH and POLL
- * repeatedly. Each change waits until the partner has received a notification in the current mode. In the end:
+ * repeatedly. Each change waits until the partner has received a notification in the current mode. In the end, the
+ * program reports these faults:
  *
  * - lost, phantom, gaps, overtaken, in flight twice, unexplained: as in the chaos program (chaos.ts);
  * - duplicates: events that the partner has accepted or acknowledged more than once;
@@ -35,7 +36,7 @@ const MOST_MOVES = 20;
 const POLLS = 2;
 const FEWEST_PER_SECOND = 200;
 const REPORTED = 100;
-/** The time, in milliseconds, within which the partner must get a notification after a change. */
+/** The time, in milliseconds, within which the partner must get a notification after a change between PUSH and POLL. */
 const PATIENCE_MS = 10_000;
 
 async function run(stops: Stop[]): Promise<boolean> {
@@ -66,7 +67,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   const load = new BookingLoad({ baseUrl, account, token, workers: WORKERS, mostMoves: MOST_MOVES });
   const change = (delivery: string) =>
     callJson(baseUrl(), token, 'PATCH', `/admin/subscriptions/${id}`, { delivery }) as Promise<unknown>;
-  /** Returns the number of notifications that the partner has received in this mode. */
+  /** Returns the number of notifications that the partner has received in the given mode, PUSH or POLL. */
   const got = (delivery: string) => (delivery === 'POLL' ? polling.polled : ledger.pushed);
 
   const begun = performance.now();

@@ -2,7 +2,7 @@ import { Ledger } from './chaos-ledger.js';
 
 const PER_SECOND = 40;
 
-/** A ledger of a partner that answers 429 to requests above 40 in any second. */
+/** The ledger of a partner that accepts at most 40 requests in any second, and answers further requests with 429. */
 export class PacedLedger extends Ledger {
   private readonly taken: number[] = [];
   /** The number of requests that were answered with 429. */

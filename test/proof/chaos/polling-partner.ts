@@ -2,11 +2,13 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Ledger } from './chaos-ledger.js';
 
-/** The time, in milliseconds, after which a poll that a process could not answer is sent again. */
+/** The delay, in milliseconds, before a poll is sent again, if a process could not answer it. */
 const AGAIN_MS = 100;
 const MOST = 50;
 const MOST_PROCESSING_MS = 80;
-/** A poll waits up to 30 s for a notification. */
+/**
+ * The timeout of a poll, in milliseconds. The service answers a poll after at most 30 s, even without a notification.
+ */
 const PATIENCE_MS = 60_000;
 
 interface Polled {
@@ -18,7 +20,9 @@ interface Polled {
 /** A partner that polls its notifications with several calls at the same time, and acknowledges all of them. */
 export class PollingPartner {
   polled = 0;
-  /** The answers other than 200, except those of {@link isAbsent}, and the acknowledgements that were ignored. */
+  /**
+   * The responses other than 200, except those of {@link isAbsent}, and the acknowledgements that the service ignored.
+   */
   readonly faults: string[] = [];
   private running = true;
   private readonly workers: Promise<void>[];
@@ -37,7 +41,7 @@ export class PollingPartner {
     this.workers = Array.from({ length: options.calls }, () => this.work());
   }
 
-  /** Stops once a poll returns no notification. */
+  /** Stops polling once a poll returns no notification. */
   async stop(): Promise<void> {
     this.running = false;
     await Promise.all(this.workers);
@@ -52,8 +56,8 @@ export class PollingPartner {
         this.options.ledger.begin(id, (JSON.parse(body) as { booking_code: string }).booking_code, event_sequence),
       );
       await pause(randomInt(MOST_PROCESSING_MS));
-      // An attempt ends before its acknowledgement is sent, because the service may then immediately offer the next
-      // event.
+      // Records the end of each attempt before it sends the acknowledgement, because the service may offer the
+      // booking's next event as soon as the acknowledgement arrives.
       for (const end of attempts) end(200);
       ack = notifications.map(({ id }) => id);
     }

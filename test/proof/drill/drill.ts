@@ -1,10 +1,11 @@
 /**
  * Tests a backup and its restore on the parts of docker-compose.scale.yml, without containers: Debian's PostgreSQL 15
- * with a synchronous standby, pgbouncer, HAProxy and four processes of the service, each by the script or configuration
- * of deploy/. The owner of the tables migrates; the processes run with a least-privilege role.
+ * with a synchronous standby, pgbouncer, HAProxy and four processes of the service. Each part uses its script or
+ * configuration from deploy/. The owner of the tables runs the migrations; the processes run with a least-privilege
+ * role.
  *
- * 1. Behind pgbouncer in transaction mode, the service refuses to start with one line; in session mode, it works as
- *    shipped.
+ * 1. Behind pgbouncer in transaction mode, the service refuses to start and prints one line that says why. In session
+ *    mode, which the shipped configuration sets, it works.
  * 2. `pg_dump` runs while bookings are created, moved and cancelled and a client follows the change feed.
  * 3. All servers are lost. The dump is restored into a new server, and the processes start again.
  * 4. The audit log matches its seals, and everything acknowledged before the dump exists. The partner has every event
@@ -212,8 +213,8 @@ function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Rec
 }
 
 /**
- * Checks that the feed contains changes acknowledged before the dump and after the restore. Changes in between are
- * lost, and a reader that has seen such changes must start again.
+ * Checks that the feed contains the changes that were acknowledged before the dump or after the restore. Changes in
+ * between are lost, and a client that has read such changes must start again.
  */
 async function feedFaults(
   feed: FeedFollower,

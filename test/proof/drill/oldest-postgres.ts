@@ -1,5 +1,5 @@
 /**
- * Runs the tests over HTTP on the oldest supported PostgreSQL, 15, from Debian.
+ * Runs the tests that call the service over HTTP on PostgreSQL 15 from Debian, the oldest supported version.
  *
  * usage: node dist/test/proof/drill/oldest-postgres.js PATTERN   (of test files, as for `jest`). Needs root on Debian
  * 12.

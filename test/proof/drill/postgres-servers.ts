@@ -129,7 +129,10 @@ export class DebianPostgres {
     return this.daemon.kill(signal);
   }
 
-  /** Starts the server and waits for it. A server that ends at once, such as after a kill, is started again. */
+  /**
+   * Starts the server and waits until it answers. If the server exits immediately, for example after a kill, it is
+   * started again.
+   */
   async start(): Promise<void> {
     const answers = () => {
       this.daemon.start();

@@ -8,8 +8,8 @@
  * third connects through pgbouncer and HAProxy. Each round causes one kind of failure (harm.ts), repairs it, and
  * checks:
  *
- * - lost: changes that were acknowledged and are missing, or were stored and never notified to the partner;
- * - invented: changes that were notified to the partner and are not stored;
+ * - lost: changes that were acknowledged and are missing, or were stored and never reached the partner;
+ * - invented: changes of which the partner was notified, but which are not stored;
  * - disorder: bookings with a gap between events, with an event that was overtaken, in flight twice or duplicated
  *   without a cause, or with a sequence that the model cannot explain;
  * - work: acknowledged imports, erasures, bulk jobs and results whose effects are wrong or missing;
@@ -18,9 +18,9 @@
  * usage: npm run failover [-- --rounds N] [--replication synchronous|asynchronous] [--behind MS] [--confirm N] [--kind
  * KIND]
  *
- * With asynchronous replication, the program causes only failures that promote a standby, and the standbys lag by
- * `--behind` (1000) ms at that moment. The exit code is 1 when a round with synchronous replication finds anything.
- * Needs root on Debian 12.
+ * With asynchronous replication, the program causes only failures that promote a standby. The standbys then lag by
+ * `--behind` milliseconds (default 1000) when the failure occurs. The exit code is 1 when a round with synchronous
+ * replication finds anything. Needs root on Debian 12.
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
@@ -91,8 +91,9 @@ async function play(scene: Scene): Promise<boolean> {
 }
 
 /**
- * Returns whether the failure is possible with lagging standbys: the firewall rule that makes the standbys lag also
- * cuts the machine off from etcd, without which Patroni does not replace PostgreSQL alone.
+ * Returns whether the program can cause the failure while the standbys lag. The network routes that make the standbys
+ * lag also cut the primary's machine off from etcd. Without etcd, Patroni does not replace a primary whose PostgreSQL
+ * alone was killed.
  */
 function isPlayedBehind(kind: string, promotes: string | null): boolean {
   return promotes !== null && kind !== 'primary';

@@ -19,10 +19,11 @@ export interface FeedFaults {
   readonly expired: number;
 }
 
-/** A client that follows an account's change feed during all failures. */
+/** A client that follows an account's change feed while the failures occur. */
 export class FeedFollower {
   /**
-   * The number of times that the service refused the client's cursor, and the client started again from the beginning.
+   * The number of times that the service refused the client's cursor, so that the client started again from the
+   * beginning.
    */
   expired = 0;
   private seen: Entry[] = [];
@@ -54,7 +55,9 @@ export class FeedFollower {
     this.done = this.follow();
   }
 
-  /** Reads the feed to its end, then once more from the beginning, and compares the two with the expected changes. */
+  /**
+   * Reads the feed to its end, then once more from the beginning, and compares both readings with the expected changes.
+   */
   async judge(eligibilities: ReadonlySet<string>, bookings: ReadonlyMap<string, number>): Promise<FeedFaults> {
     await this.rest();
     const all: Entry[] = [];

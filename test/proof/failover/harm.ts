@@ -71,7 +71,7 @@ export const HARMS: readonly Harm[] = [
   },
 ];
 
-/** Returns a function that draws each of the values equally often, in random order. */
+/** Returns a function that returns the values one at a time, each equally often, in random order. */
 export function shuffledBag<T>(of: readonly T[]): () => T {
   let bag: T[] = [];
   return () => {

@@ -15,7 +15,10 @@ export interface ClusterOptions {
   readonly synchronous: boolean;
 }
 
-/** Patroni's own defaults; a primary that has not renewed its lease for this TTL is replaced. */
+/**
+ * Patroni's default TTL of the primary's lease and its default retry timeout, in seconds. A primary that does not renew
+ * its lease within the TTL is replaced.
+ */
 const [TTL_S, RETRY_TIMEOUT_S] = [30, 10];
 const READY_MS = 240_000;
 
@@ -102,7 +105,9 @@ export class DatabaseCluster {
     for (const machine of this.machines) machine.remove();
   }
 
-  /** Waits for a primary and two followers; with synchronous replication, commits must wait for one of them. */
+  /**
+   * Waits for a primary and two followers; with synchronous replication, commits must wait for one of the followers.
+   */
   async healthy(): Promise<void> {
     await until(
       'the cluster is whole',
@@ -175,7 +180,8 @@ function etcdOptions({ name, address }: Machine, all: readonly Machine[], data: 
     'listen-peer-urls': peers,
     'initial-advertise-peer-urls': peers,
     'initial-cluster': all.map((one) => `${one.name}=http://${one.address}:2380`).join(),
-    // A member that returns from a partition must not unseat the leader: otherwise Patroni loses etcd twice.
+    // A member of etcd that returns from a network partition must not force the election of a new leader. Otherwise,
+    // Patroni would lose etcd a second time.
     'pre-vote': 'true',
     // The timeouts are long, because several simulated machines share the processors of one real machine.
     'heartbeat-interval': '300',
@@ -228,7 +234,7 @@ function patroniConfig(
   };
 }
 
-/** Records when a standby takes over. It observes the standby over a connection that was opened before the failure. */
+/** Observes a standby over a connection that was opened before the failure, and records when the standby takes over. */
 export class PromotionWatch {
   at: number | null = null;
   private readonly clients: pg.Client[] = [];

@@ -9,7 +9,9 @@ interface Probe {
   readonly isAnswered: boolean;
 }
 
-/** Creates an eligibility ten times a second, regardless of earlier calls, to record whether callers get responses. */
+/**
+ * Creates an eligibility ten times a second, without waiting for earlier calls, and records which calls get a response.
+ */
 export class Prober {
   readonly probes: Probe[] = [];
   private readonly underWay = new Set<Promise<void>>();
@@ -33,8 +35,9 @@ export class Prober {
   }
 
   /**
-   * Returns the time of the first response after a moment, and the start of the last later request without a response,
-   * both in milliseconds after that moment.
+   * Returns the time of the first successful response after a moment, and the start of the last request after the
+   * moment that got no successful response. Both times are in milliseconds after the moment; null if there was no such
+   * response or request.
    */
   since(moment: number): { answered: number | null; refused: number | null } {
     const after = this.probes.filter(({ ended }) => ended > moment);

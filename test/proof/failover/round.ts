@@ -16,7 +16,7 @@ import { longestPause, Prober } from './prober.js';
 export interface Scene extends Stage {
   /** The address of the proxy in front of the service. */
   readonly baseUrl: string;
-  /** The lag of the standbys when the primary fails, without synchronous replication. */
+  /** The lag of the standbys when the primary fails, in milliseconds; 0 with synchronous replication. */
   readonly behindMs: number;
 }
 
@@ -24,15 +24,17 @@ export interface Outcome {
   readonly kind: string;
   readonly promotes: Harm['promotes'];
   readonly changes: number;
-  /** Changes acknowledged to callers, or committed, of which the partner was never notified. */
+  /** The number of changes that were acknowledged and are missing, or were committed and never reached the partner. */
   readonly lost: number;
   /** The number of notifications about changes that the database does not contain. */
   readonly invented: number;
   readonly disorder: number;
-  /** The acknowledged imports, erasures, bulk jobs and results, and those whose effects are wrong or missing. */
+  /**
+   * The numbers of acknowledged imports, erasures, bulk jobs and results, and of those with wrong or missing effects.
+   */
   readonly work: WorkVerdict;
   readonly feedFaults: number;
-  /** Milliseconds from the failure to the promotion of a standby; null if there was none. */
+  /** Milliseconds from the failure to the promotion of a standby; null if no standby was promoted. */
   readonly promotedMs: number | null;
   /** Milliseconds from the promotion to the first successful response, and to the last refused call. */
   readonly answeredMs: number | null;
@@ -142,8 +144,8 @@ async function harmAndMend(
       await until('a standby is promoted', () => watch.at !== null, PROMOTED_WITHIN_MS);
       await until('callers are answered', () => isAnsweredSince(watch.at!), 60_000);
     }
-    // The machine's processes are not killed before the promotion, because its operating system still sends data that
-    // the dead PostgreSQL has written.
+    // The primary's machine must not reach the standbys before the promotion, because its operating system still sends
+    // data that the dead PostgreSQL has written.
     for (const { machine } of behindMs > 0 ? standbys : []) primary.machine.reaches(machine);
     await pause(1_000 + randomInt(2_000));
     await mend();

@@ -3,7 +3,7 @@ import { wrongOf, type WorkVerdict } from '../harms/background-work.js';
 import type { Outcome } from './round.js';
 
 const seconds = (ms: number | null) => (ms === null ? '' : (ms / 1000).toFixed(1));
-/** Returns the numbers of faults of a round: lost, invented, disorder, change feed, background work. */
+/** Returns how many faults of each kind a round has found: lost, invented, disorder, change feed, background work. */
 export const faultsOf = ({ lost, invented, disorder, feedFaults, work }: Outcome): number[] => [
   lost,
   invented,

@@ -11,7 +11,7 @@ const BETWEEN_RESULTS_MS = 100;
 const BETWEEN_JOBS_MS = 4_000;
 const TIMEOUT_MS = 10_000;
 const SETTLE_MS = 180_000;
-/** The age of the notifications that a job replays, in milliseconds. */
+/** The maximum age of the notifications that a job replays, in milliseconds. */
 const REPLAYED_MS = 2_000;
 
 interface Options {
@@ -36,7 +36,7 @@ export interface WorkVerdict {
   readonly unfinishedErasures: number;
   readonly jobs: number;
   readonly unfinishedJobs: number;
-  /** The number of parts of jobs with wrong counts. */
+  /** The number of parts of bulk jobs, one part for each subscription, whose stored counts are wrong. */
   readonly wrongSums: number;
   readonly results: number;
   readonly lostResults: number;

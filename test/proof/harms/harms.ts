@@ -79,7 +79,8 @@ async function run(stops: Stop[]): Promise<boolean> {
   stops.push(() => Promise.all(unmounts.map((unmount) => unmount())));
   const clock = join(folder, 'clock');
   writeFileSync(clock, '+0', { mode: 0o644 });
-  // Programs that are started from here on use the clock in this file; this program keeps the real clock.
+  // Programs that are started from here on read the offset of their clock from this file; this program keeps the real
+  // clock.
   Object.assign(process.env, {
     LD_PRELOAD: FAKETIME,
     FAKETIME_TIMESTAMP_FILE: clock,
@@ -146,7 +147,8 @@ async function run(stops: Stop[]): Promise<boolean> {
   };
   for (const [at, kind] of rounds.entries()) {
     await pause(randomInt(REST_MS, 2 * REST_MS));
-    // At any moment of the harm, an attempt may be separated from its record.
+    // Records a kill repeatedly during the whole harm, because at any moment of the harm an attempt may take place that
+    // is not recorded.
     [plain, paced].forEach((ledger) => ledger.killed());
     const marks = setInterval(() => [plain, paced].forEach((ledger) => ledger.killed()), 200);
     try {

@@ -1,6 +1,6 @@
 import { subjects, type Configuration } from './delivery.model.js';
 
-/** Small configurations, which every run of the unit tests searches completely. */
+/** The small configurations of the delivery model. Every run of the unit tests visits all of their states. */
 export const SMALL: readonly Configuration[] = [
   { name: 'outage', subjects: subjects('AX1 AY1'), workers: 1, world: { outages: true } },
   { name: 'outage of two bookings', subjects: subjects('AX1 AX2 AY1'), workers: 1, world: { outages: true } },
@@ -71,8 +71,8 @@ export const SMALL: readonly Configuration[] = [
 ];
 
 /**
- * Large configurations, which `npm run model` searches completely, together with the small ones. Together they cover
- * every part of the protocol.
+ * The large configurations of the delivery model. `npm run model` visits all states of the large and the small
+ * configurations, which together cover every part of the protocol.
  */
 export const LARGE: readonly Configuration[] = [
   { name: 'outage and refusals', subjects: subjects('AX1 AX2'), workers: 2, world: { outages: true, refusals: true } },

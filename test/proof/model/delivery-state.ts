@@ -1,4 +1,7 @@
-/** A notification of the model: an event of a booking for one partner. The index of a notification is its position. */
+/**
+ * A notification in the model: an event of a booking for one partner. The index of a notification in the list
+ * corresponds to its position in the service.
+ */
 export interface Subject {
   readonly partner: number;
   readonly booking: number;
@@ -10,7 +13,7 @@ export interface Subject {
 
 export const EVENT = { NONE: 0, COMMITTED: 1, SETTLED: 2 } as const;
 export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RESOLVED: 5 } as const;
-/** The trigger of a notification's row in `deliveries`; NONE means that there is no row. */
+/** The trigger (reason) of the notification's row in `deliveries`; NONE means that there is no row. */
 export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as const;
 /**
  * The age of a worker's lease. FRESH: an attempt may start; OLD: no attempt may start; LAPSED: the lease has expired,
@@ -19,8 +22,8 @@ export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as c
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
 /**
  * The progress of a worker with a notification, or of a caller that has polled it. ASKED: a claim has read the row and
- * not yet written it, which happens only in a mutation. LATE: the lease of a caller has expired, and the expiry is not
- * yet recorded.
+ * not yet written it, which happens only in a mutation of the protocol. LATE: the lease of a caller has expired, and
+ * the expiry is not yet recorded.
  */
 export const HOLD = {
   NONE: 0,
@@ -34,12 +37,15 @@ export const HOLD = {
   LATE: 8,
 } as const;
 /**
- * The way in which a partner gets notifications. TURNING: the change to POLL is committed, but the request for it is
- * not yet answered.
+ * The way in which a partner gets notifications. TURNING: the change to POLL is committed, but the operator's request
+ * for the change is not yet answered.
  */
 export const WAY = { PUSH: 0, TURNING: 1, POLL: 2 } as const;
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
-/** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER occurs only in a mutation. */
+/**
+ * The state of the next probe of a DOWN partner. HELD + `n`: a worker has claimed notification `n` as the probe. NEVER
+ * occurs only in a mutation.
+ */
 export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
 /** The state of the bulk job. STOPPING and ENDING: a pause or an abort was requested, and has not taken effect yet. */
 export const JOB = { NONE: 0, RUNNING: 1, STOPPING: 2, PAUSED: 3, ENDING: 4, ABORTED: 5, DONE: 6 } as const;
@@ -47,7 +53,9 @@ export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as cons
 
 /** The number of successful responses after which a partner is no longer slowed down. */
 export const ENOUGH_GOOD = 2;
-/** The number of consecutive 500s after which an event may be the only one at fault. */
+/**
+ * The number of consecutive 500 responses to an event after which the event, instead of the partner, may be at fault.
+ */
 export const SUSPECT = 3;
 const OF_PARTNER = 10;
 const OF_NOTIFICATION = 10;
@@ -89,18 +97,20 @@ export class Layout {
   readonly probe = (partner: number) => partner * OF_PARTNER + 2;
   /** Whether the bulk job has delivered a notification to the partner. */
   readonly jobSuccess = (partner: number) => partner * OF_PARTNER + 3;
-  /** Whether the delivery protocol currently pauses the partner. */
+  /**
+   * Whether the service currently sends nothing to the partner, because it knows that the partner asked for a pause.
+   */
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
   /** Whether the pause that the partner asked for is still in effect. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
-  /** Whether the service sends fewer requests than the partner once handled, because it was busy. */
+  /** Whether the service sends requests at a lower rate than before, because the partner was busy. */
   readonly isSlowed = (partner: number) => partner * OF_PARTNER + 6;
-  /** The successful responses since the partner was slowed down, at most `ENOUGH_GOOD`. */
+  /** The number of successful responses since the partner was slowed down, counted up to `ENOUGH_GOOD`. */
   readonly good = (partner: number) => partner * OF_PARTNER + 7;
 
   /**
-   * The time for which the partner has answered only "busy", as the protocol counts it (low two bits), and in reality
-   * (next two bits); `ONLY_BUSY` means that the protocol counts it.
+   * The time for which the partner has answered only "busy": the time that the protocol has counted (low two bits), and
+   * the real time (next two bits). The flag `ONLY_BUSY` is set while the partner answers only "busy".
    */
   readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
   readonly way = (partner: number) => partner * OF_PARTNER + 9;
@@ -123,11 +133,14 @@ export class Layout {
   readonly orphan = (n: number) => this.own(n) + 6;
   readonly item = (n: number) => this.own(n) + 7;
   /**
-   * The time for which the notification has waited, as the protocol counts it (low two bits), and in reality (next two
-   * bits). Bit 16 means that the row belongs to the bulk job.
+   * The time for which the notification has waited: the time that the protocol has counted (low two bits), and the real
+   * time (next two bits). The flag `ROW_OF_JOB` means that the row belongs to the bulk job.
    */
   readonly waited = (n: number) => this.own(n) + 8;
-  /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event has since been answered 200. */
+  /**
+   * The number of consecutive 500 responses, counted up to `SUSPECT`. `SUSPECT + 1` means that the partner has since
+   * answered another event with 200.
+   */
   readonly failures = (n: number) => this.own(n) + 9;
 
   // The following functions return the offsets of the bytes that describe a worker.
@@ -142,7 +155,7 @@ export class Layout {
     return this.isAlive(this.workers);
   }
 
-  /** Returns the notifications that share partner and booking with `n`, without `n`. */
+  /** Returns the other notifications of the same booking for the same partner as notification `n`. */
   readonly siblings = (n: number) => this.siblingsOf[n];
   /** Returns the notifications of the same event as notification `n`, including `n`. */
   readonly ofEvent = (n: number) => this.eventOf[n];

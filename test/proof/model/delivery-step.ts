@@ -15,7 +15,7 @@ export interface World {
   readonly alwaysBusy?: boolean;
   /** Whether the partner always answers the first event with 500, and no other event. */
   readonly oneBadEvent?: boolean;
-  /** Whether an event that keeps getting 500 while others succeed is passed to an operator. */
+  /** Whether an event that repeatedly gets 500 while other events succeed is left to an operator. */
   readonly blames?: boolean;
   /** The number of partners, counted from the first, that can be suspended. */
   readonly suspends?: number;
@@ -32,7 +32,7 @@ export interface World {
   readonly others?: boolean;
 }
 
-/** Lists the steps of the model. Each step is identified by its action, its worker and its notification. */
+/** The names of the model's steps. A step is identified by its name, its worker and its notification. */
 const STEPS = [
   'commit',
   'translate',
@@ -130,7 +130,7 @@ export class Step {
     return this.mutation === mutation;
   }
 
-  /** Returns a copy of the state, which the caller changes and passes to `take`. */
+  /** Returns a copy of the state. The caller changes the copy and then calls `take`, which emits it. */
   copy(): Uint8Array {
     this.to.set(this.from);
     return this.to;
@@ -140,7 +140,7 @@ export class Step {
     this.emit(this.to, label, benign, fault);
   }
 
-  // Methods of the first group read the state from which the step leads.
+  // The following methods read the state from which the step leads.
 
   partnerOf(n: number): number {
     return this.layout.subjects[n].partner;
@@ -150,7 +150,7 @@ export class Step {
     return this.from[this.layout.subscription(partner)] === SUBSCRIPTION.ACTIVE;
   }
 
-  /** Returns whether workers send notifications to the partner. */
+  /** Returns whether workers send the partner's notifications; otherwise the partner polls them. */
   isPushed(partner: number): boolean {
     return this.from[this.layout.way(partner)] === WAY.PUSH;
   }
@@ -168,7 +168,7 @@ export class Step {
     return this.from[this.layout.trigger(n)] !== TRIGGER.NONE;
   }
 
-  /** Returns whether the bulk job has handed over notification `n`. */
+  /** Returns whether the row of notification `n` in `deliveries` belongs to the bulk job. */
   isOfJob(n: number): boolean {
     return (this.from[this.layout.waited(n)] & ROW_OF_JOB) !== 0;
   }
@@ -220,19 +220,20 @@ export class Step {
     return false;
   }
 
-  /** Returns whether a claimed attempt for the partner can still start. */
+  /** Returns whether an attempt that a worker has claimed, and that meets the condition, can still start. */
   mayBegin(fits: (n: number, flags: number) => boolean): boolean {
     const { layout, from } = this;
     for (let w = 0; w < layout.workers; w++)
       for (let n = 0; n < layout.count; n++) {
-        // Only a written claim counts, because other workers cannot see a claim before it is written.
+        // Only a claim that is written to the row counts, because other workers cannot see a claim before it is
+        // written.
         if (from[layout.hold(w, n)] !== HOLD.CLAIMED || from[layout.lease(n)] !== LEASE.FRESH) continue;
         if (fits(n, from[layout.flags(w, n)])) return true;
       }
     return false;
   }
 
-  // Methods of the second group change the state to which the step leads.
+  // The following methods change the state to which the step leads.
 
   /** Gives the worker the only lease on the row of `deliveries`. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {

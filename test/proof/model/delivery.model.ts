@@ -8,7 +8,7 @@ import type { Emit, Protocol } from './state-search.js';
 import { timeSteps } from './time-steps.js';
 import { workerSteps } from './worker-steps.js';
 
-/** A configuration that is small enough for a complete search. */
+/** A configuration of the delivery model that is small enough for a search of all its states. */
 export interface Configuration {
   readonly name: string;
   readonly subjects: readonly Subject[];
@@ -18,7 +18,10 @@ export interface Configuration {
   readonly world: World;
 }
 
-/** Parses `partner booking sequence`, such as `AX1 AX2 BX1`. */
+/**
+ * Parses a list of notifications such as `AX1 AX2 BX1`: in each word, the letter of the partner, the letter of the
+ * booking, and the number of the event within the booking.
+ */
 export function subjects(text: string): Subject[] {
   return text.split(' ').map((word) => ({
     partner: word.charCodeAt(0) - 65,
@@ -27,7 +30,7 @@ export function subjects(text: string): Subject[] {
   }));
 }
 
-/** The delivery protocol, complete or with a mutation. */
+/** The model of the delivery protocol, either complete or with a mutation that removes a part of the protocol. */
 export class DeliveryModel implements Protocol {
   readonly layout: Layout;
   private readonly step: Step;

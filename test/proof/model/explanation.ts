@@ -1,6 +1,6 @@
 import type { Protocol } from './state-search.js';
 
-/** An operation of a real run. Its effect lies between its start and its end. */
+/** An operation of a real run. The operation takes effect at some moment between its start and its end. */
 export interface Timed {
   readonly start: number;
   readonly end: number;
@@ -17,15 +17,15 @@ export type EffectOf<Operation> = (
   to: Uint8Array,
 ) => 'none' | 'part' | 'whole';
 
-/** A possible state of the model, with the started operations that have had their effect, as bits. */
+/** A possible state of the model. `done` contains the running operations that have already taken effect, as bits. */
 interface Possible {
   readonly bytes: Uint8Array;
   readonly done: number;
 }
 
 /**
- * Finds the first operation of a real run that the protocol cannot explain. Of concurrent operations, every order is
- * tried.
+ * Finds the first operation of a real run that the protocol cannot explain. For concurrent operations, the search tries
+ * every order.
  * @returns null when the run is a path of the protocol
  */
 export function firstUnexplainedBy<Operation extends Timed>(
@@ -44,7 +44,7 @@ export function firstUnexplainedBy<Operation extends Timed>(
   const slotOf = new Map<number, number>();
   for (const { bit, isEnd } of moments) {
     if (!isEnd) {
-      // An operation of the trace has a bit only while it runs.
+      // An operation of the trace has a bit in `done` only while the operation runs.
       const free = slots.indexOf(null);
       const slot = free < 0 ? slots.length : free;
       slots[slot] = operations[bit];
@@ -61,7 +61,7 @@ export function firstUnexplainedBy<Operation extends Timed>(
   return null;
 }
 
-/** Adds every state that the running operations reach. */
+/** Adds every state that can be reached when running operations take effect. */
 function closed<Operation>(
   protocol: Protocol,
   possible: readonly Possible[],
@@ -74,7 +74,7 @@ function closed<Operation>(
     if (!found.has(key)) found.set(key, one);
   };
   for (const one of possible) add(one);
-  // Iterating over the Map of states includes the states that are added meanwhile.
+  // The loop over the Map of states also visits the states that are added during the loop.
   for (const { bytes, done } of found.values())
     protocol.expand(bytes, (to, label, _benign, fault) => {
       if (fault !== null) return;

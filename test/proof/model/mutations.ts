@@ -1,6 +1,7 @@
 /**
- * Each mutation removes a part of the protocol, and names the configuration that reveals the removal. A test checks
- * that the model finds each of them.
+ * The mutations of the delivery protocol. Each removes a part of the protocol. `because` gives the reason why the part
+ * is needed, and `shownBy` the configuration in which the model finds a broken promise. A test checks that the model
+ * finds a broken promise for every mutation.
  */
 export const MUTATIONS = {
   'translation settles before it makes': {

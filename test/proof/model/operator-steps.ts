@@ -25,7 +25,7 @@ function resend(step: Step, n: number): void {
   to[layout.state(n)] = STATE.PENDING;
   to[layout.trigger(n)] = TRIGGER.MANUAL;
   to[layout.mayRepeat(n)] = 1;
-  // A running automatic retry continues; if it does not deliver, the event is sent again.
+  // A running automatic retry continues. If the retry does not deliver the event, the event is sent again.
   if (step.isFree(n) || step.is('resend takes what is under way')) step.free(to, n);
   step.take(labelOf('resend', n), false);
 }
@@ -99,8 +99,8 @@ function jobSteps(step: Step): void {
 }
 
 /**
- * Makes notifications of the job due, the oldest first for each partner, and one at a time until the partner's first
- * success. An unavailable partner delays no other partner.
+ * Makes the job's notifications due. Each partner gets its oldest notification first, and only one notification at a
+ * time until the first success. An unavailable partner delays no other partner.
  */
 function handOver(step: Step, n: number): void {
   const { layout, from } = step;

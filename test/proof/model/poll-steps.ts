@@ -3,9 +3,9 @@ import { labelOf, type Step } from './delivery-step.js';
 import { faultOfBeginning, faultOfClaim, faultOfSettling } from './promises.js';
 
 /**
- * Models the steps of partners that poll (`poll-offers.ts` and `poll-statements.ts`). Each caller that polls can hold a
- * notification, as a worker can. The caller's lease begins with its attempt, because the answer of the poll contains
- * the notification.
+ * Models the steps of partners that poll (`poll-offers.ts` and `poll-statements.ts`). A caller that polls can hold a
+ * notification, as a worker can. The caller's lease and attempt begin at the same time, because the response to the
+ * poll contains the notification.
  */
 export function pollSteps(step: Step): void {
   const { layout, from } = step;
@@ -56,7 +56,7 @@ function answer(step: Step, c: number, n: number): void {
   step.take(labelOf('refuse', n, c), false);
 }
 
-/** Returns the lease of a caller that disconnects. */
+/** Gives up the lease of a caller that disconnects. */
 function disconnect(step: Step, c: number, n: number): void {
   const { layout, from } = step;
   const to = step.copy();
@@ -65,7 +65,7 @@ function disconnect(step: Step, c: number, n: number): void {
   step.take(labelOf('disconnect', n, c), false);
 }
 
-/** Records an acknowledgement or a refusal, which counts only with the valid lease of the caller. */
+/** Records an acknowledgement or a refusal, which counts only if the caller has a valid lease. */
 function settle(step: Step, c: number, n: number): void {
   const { layout, from } = step;
   const isCurrent = from[layout.token(c, n)] === 1;

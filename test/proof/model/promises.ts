@@ -16,12 +16,12 @@ import {
 import type { Step } from './delivery-step.js';
 
 /**
- * The promises of delivery, in terms that partners and operators can observe, without the protocol's own conditions;
- * docs/delivery.md describes them in prose.
+ * The promises of delivery, which docs/delivery.md describes in prose. They use only terms that partners and operators
+ * can observe, not the internal conditions of the protocol.
  */
 
 /**
- * Returns the promise that the start of an attempt for notification `n` breaks in the previous state; null if it breaks
+ * Returns the promise that an attempt for notification `n` breaks if it starts in the current state; null if it breaks
  * none.
  */
 export function faultOfBeginning(step: Step, n: number, flags: number): string | null {
@@ -61,7 +61,9 @@ export function faultOfPut(step: Step, n: number, flags: number): string | null 
   return faultOfBeginning(step, n, flags);
 }
 
-/** Returns the promise that is broken when an acknowledgement or a refusal of notification `n` counts. */
+/**
+ * Returns the promise that is broken if an acknowledgement or a refusal of notification `n` counts; null if none is.
+ */
 export function faultOfSettling({ layout, from }: Step, n: number): string | null {
   return from[layout.lease(n)] === LEASE.LAPSED ? 'an acknowledgement counts after its lease' : null;
 }
@@ -141,7 +143,7 @@ export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false
     if (state[layout.event(n)] === EVENT.COMMITTED) return false;
     if (subscription === SUBSCRIPTION.SUSPENDED) continue;
     const its = state[layout.state(n)];
-    // This notification is the only probe of its partner, and is retried until it is given up.
+    // This notification is the only probe of its partner, and is retried until the service gives it up.
     if (oneBadEvent && n === 0 && its === STATE.AUTO) continue;
     if (state[layout.trigger(n)] !== TRIGGER.NONE || its === STATE.PENDING || its === STATE.AUTO) return false;
     const item = state[layout.item(n)];

@@ -14,8 +14,8 @@ import { labelOf, type Step } from './delivery-step.js';
 import { faultOfFalling } from './promises.js';
 
 /**
- * Returns whether notification `n` is the latest probe of its partner: after its lease has expired, a second worker may
- * have claimed a probe.
+ * Returns whether notification `n` is the latest probe of its partner. After the lease of a probe has expired, a second
+ * worker may have claimed another probe.
  */
 function isLatestProbe(step: Step, partner: number, n: number): boolean {
   const { layout, from } = step;
@@ -39,7 +39,7 @@ export function record(step: Step, w: number, n: number): void {
     step.take(labelOf('record', n, w));
     return;
   }
-  // An operator asked for a resend during the attempt: after a failure, the request for a resend remains.
+  // If an operator requested a resend during the attempt, and the attempt failed, the request stays pending.
   const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
   const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
   if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;
@@ -94,8 +94,8 @@ export function record(step: Step, w: number, n: number): void {
 }
 
 /**
- * Applies a successful response: it ends the time for which the partner answered only "busy", raises a slow pace, and
- * shows that repeatedly failing events are themselves at fault.
+ * Applies a successful response. It ends the time for which the partner answered only "busy", lets the service send
+ * faster again, and shows that the partner is not the cause when other events fail repeatedly.
  */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
@@ -114,7 +114,7 @@ function answeredWell(step: Step, to: Uint8Array, n: number): void {
       to[layout.failures(m)] = SUSPECT + 1;
 }
 
-/** Applies a busy response: the notification is sent again unchanged after the pause. */
+/** Applies the response "busy": after the pause, the notification is sent again unchanged. */
 function isBusy(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);

@@ -2,7 +2,7 @@
  * Searches all behaviour of a protocol, breadth first.
  *
  * States are byte arrays of one length, stored consecutively in one buffer and found by an open-addressed table of
- * their numbers. Breadth-first order makes the displayed path to a fault a shortest one.
+ * their numbers. Because of the breadth-first order, no path to a fault is shorter than the displayed one.
  */
 
 /** Emits a step of the protocol from one state to another. */
@@ -32,7 +32,7 @@ export interface Protocol {
 export interface Verdict {
   readonly states: number;
   readonly steps: number;
-  /** The promise that some behaviour breaks; null if all promises hold. */
+  /** The promise that the search found broken; null if all promises hold. */
   readonly fault: string | null;
   /** The descriptions of the steps that lead to the broken promise. */
   readonly trace: readonly string[];
@@ -60,7 +60,9 @@ export class StateStore {
     return this.bytes.subarray(index * this.size, (index + 1) * this.size);
   }
 
-  /** Returns the number of the state; `-1 - number` when the state is new. */
+  /**
+   * Adds the state if it is new. Returns the number of the state if it was known, and `-1 - number` if it was added.
+   */
   add(state: Uint8Array): number {
     if (this.count * 2 > this.mask) this.grow();
     let slot = hash(state, 0, this.size) & this.mask;
@@ -170,7 +172,8 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
         benignTo.push(index);
       }
     });
-    // The type of the variable is asserted, because TypeScript does not see that a closure assigns it.
+    // The type of the variable is asserted, because TypeScript does not see that a closure assigns a value to the
+    // variable.
     const found = broken as { from: number; label: number; fault: string } | null;
     if (found !== null) return verdict(found.fault, [...traceTo(found.from), protocol.describe(found.label)]);
   }

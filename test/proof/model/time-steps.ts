@@ -1,7 +1,7 @@
 import { FLAG, HOLD, LEASE, ONLY_BUSY, PROBE, STATE, TRIGGER } from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
 
-/** Models the steps without an operator: time, crashes, and the upkeep of the queue. */
+/** Models the steps that happen without an operator: time, crashes, and the upkeep of the queue. */
 export function timeSteps(step: Step): void {
   const { layout, from, world } = step;
   for (let n = 0; n < layout.count; n++) {
@@ -43,7 +43,7 @@ export function timeSteps(step: Step): void {
   for (let w = 0; w < layout.processes; w++) if (world.kills) crash(step, w);
 }
 
-/** Returns whether the lease may expire: a request that started in time ends before its lease expires. */
+/** Returns whether the lease may expire: while a request that started in time is running, its lease cannot expire. */
 function mayLapse(step: Step, n: number): boolean {
   const { layout, from } = step;
   if (step.is('lease does not lapse')) return false;
@@ -120,7 +120,7 @@ function staysBusy(step: Step, partner: number): void {
 
 /**
  * Gives up an automatic retry after two units of time, if the partner was DOWN or answered only "busy" for that time.
- * Events that wait unsent behind a busy response are given up too.
+ * Unsent events that wait because of a busy response are given up, too.
  */
 function giveUp(step: Step, n: number): void {
   const { layout, from, world } = step;

@@ -29,7 +29,7 @@ describe("the trace of a booking's attempts", () => {
     expect(checker.firstUnexplained(trace)).toBe(at);
   });
 
-  it('the delivery model lets an event overtake one that failed four times only if the latter was left to an operator', () => {
+  it('the delivery model lets an event overtake an earlier event only if the earlier event failed four times and was left to an operator', () => {
     const blaming = new TraceChecker(2, true);
     const [three, four] = [3, 4].map((times) => [...failed(times), begin(2)]);
     expect([blaming.firstUnexplained(four), checker.firstUnexplained(four)]).toEqual([null, 8]);

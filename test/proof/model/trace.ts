@@ -2,7 +2,7 @@ import { readLabel, type StepName } from './delivery-step.js';
 import { DeliveryModel, subjects } from './delivery.model.js';
 import { StateStore } from './state-search.js';
 
-/** The observations about one booking: by the partner, and by the program that kills processes. */
+/** An observation about one booking, made by the partner or by the program that kills processes. */
 export type Observation =
   | { readonly what: 'begin'; readonly sequence: number }
   | { readonly what: 'answer'; readonly sequence: number; readonly status: 200 | 500 }
@@ -10,7 +10,8 @@ export type Observation =
   | { readonly what: 'kill' };
 
 /**
- * The steps of the model that nobody can observe. A lease expires, or an attempt stays unobserved, only after a kill.
+ * The steps that do not happen unobserved before a kill. After a kill, the steps in {@link ONLY_AFTER_A_KILL} may
+ * happen unobserved: a lease expires, or an attempt is not observed.
  */
 const SEEN: ReadonlySet<StepName> = new Set<StepName>([
   'begin',
@@ -29,7 +30,7 @@ const STEPS_OF: Record<string, readonly StepName[]> = {
   'kill 0': ['kill'],
 };
 
-/** The possible states of the protocol after the observations. */
+/** The possible states of the protocol after a sequence of observations. */
 interface Node {
   readonly states: StateStore;
   readonly disturbed: boolean;
@@ -38,16 +39,16 @@ interface Node {
 
 /**
  * Checks whether the model can produce the observations of a booking. Unobservable steps are tried in every way, and
- * the partner's health can change at any time. After a kill an attempt may start and end unobserved. Known prefixes are
- * not tried again.
+ * the partner's health can change at any time. After a kill, an attempt may start and end unobserved. The possible
+ * states after a known prefix of observations are not calculated again.
  */
 export class TraceChecker {
   private readonly model: DeliveryModel;
   private readonly root: Node;
 
   /**
-   * The model has a single worker, which represents all: a booking has only one running attempt at a time, and a
-   * restarted worker behaves like any other.
+   * The model has a single worker, which represents all workers: a booking has only one running attempt at a time, and
+   * a restarted worker behaves like any other.
    * @param events the number of the booking's events
    * @param blames whether an event that fails while others succeed is left to an operator
    */

@@ -53,8 +53,8 @@ function commit(step: Step, n: number): void {
 }
 
 /**
- * Creates the notifications of an event for all partners, and settles the event, in one statement, after the earlier
- * events.
+ * Creates the notifications of an event for all partners, and settles the event, in one statement. The earlier events
+ * of the booking must be settled first.
  */
 function translate(step: Step, w: number, n: number): void {
   const { layout, from } = step;
@@ -65,7 +65,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // Only the worker that has performed the first half of the claim (ASKED) performs the second half.
+    // Only the worker that has performed the first half of the translation (ASKED) performs the second half.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);
@@ -106,7 +106,7 @@ function make(step: Step, to: Uint8Array, made: readonly number[]): void {
 
 function isFreeForClaim(step: Step, n: number): boolean {
   const { layout, from } = step;
-  // To a worker whose clock is ahead, an old lease seems to have expired.
+  // A worker whose clock is ahead takes an old lease for an expired lease.
   const early = step.is('lease is judged by a clock that is ahead') && from[layout.lease(n)] === LEASE.OLD;
   return step.isFree(n) || early;
 }
@@ -134,7 +134,7 @@ function claim(step: Step, w: number, n: number): void {
   step.take(labelOf('claim', n, w), true, faultOfClaim(step, n));
 }
 
-/** Claims a row according to an earlier read; only the row itself is checked again when it is locked. */
+/** Claims a row that an earlier read has found; only the row itself is checked again when it is locked. */
 function claimAsSeen(step: Step, w: number, n: number): void {
   if (!step.is('claim goes by what it saw before')) return;
   const { layout, from } = step;
@@ -145,8 +145,8 @@ function claimAsSeen(step: Step, w: number, n: number): void {
 }
 
 /**
- * Claims the oldest row whose turn it is, or the job's oldest item; the same statement moves the time of the next
- * probe.
+ * Claims the probe of a DOWN partner: the oldest row whose turn it is, or else the job's oldest item. The same
+ * statement moves the time of the next probe.
  */
 function claimProbe(step: Step, w: number, n: number): void {
   const { layout, from } = step;
@@ -170,7 +170,7 @@ function claimProbe(step: Step, w: number, n: number): void {
     ofJob = true;
   }
   if (!may(n)) return;
-  // An event that is suspected to be the only one at fault yields to other events.
+  // An event that seems to be the only cause of the failures yields to other events.
   const isSuspect = (m: number) => from[layout.failures(m)] >= SUSPECT;
   for (let m = 0; m < layout.count; m++)
     if (m !== n && may(m) && (isSuspect(m) === isSuspect(n) ? m < n : isSuspect(n))) return;
@@ -185,7 +185,8 @@ function claimProbe(step: Step, w: number, n: number): void {
 function begin(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
-  // The worker measures the age of a claim from before its request; a claim with a stale token is even older.
+  // The worker measures the age of a claim from a moment before it requested the claim, so that the measured age is
+  // never too low. A claim with a stale token is even older.
   const age = from[layout.token(w, n)] ? from[layout.lease(n)] : LEASE.LAPSED;
   const behind = age === LEASE.OLD && step.is('attempt begins by a clock that is behind');
   if (age !== LEASE.FRESH && !behind && !step.is('attempt begins at any age')) return;

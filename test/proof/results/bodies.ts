@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 type Source = 'REGISTRATION' | 'ACCOUNT';
 
-/** A result's body as bytes, and the route to which it is sent. */
+/** A result that is sent: its body as text, its content type, and the route to which it is sent. */
 export interface Sent {
   readonly source: Source;
   readonly marker: string;
@@ -10,7 +10,10 @@ export interface Sent {
   readonly type: string;
 }
 
-/** A result in the format of edX's proctoring back end, which has a text instead of a boolean, and an empty photo. */
+/**
+ * A result in the format of edX's proctoring back end. It has a text instead of a boolean (`reviewedExam`), and an
+ * empty photo.
+ */
 const EDX = {
   examDate: 'Jul 15 2015  1:13AM',
   examProcessingStatus: 'Review Completed',
@@ -78,7 +81,7 @@ const value = fc.oneof(
 const names = [...Object.keys(EDX), ...Object.keys(ACCOUNT), 'result_id', 'unknown'];
 const inner = [...Object.keys(EDX.examApiData), ...Object.keys(EDX.examMetaData), 'extRecordLocator'];
 
-/** The differences between a body and the formats of the specification and edX. */
+/** The random differences between a sent body and the formats of the specification and edX. */
 export const mutation = fc.record({
   source: fc.constantFrom<Source>('REGISTRATION', 'ACCOUNT'),
   outer: fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 3 }),
@@ -110,14 +113,19 @@ export function sentOf(
   return { source, marker, type, text: wellFormed(JSON.stringify(body).slice(0, cut === null ? undefined : -cut)) };
 }
 
-/** Returns those top-level members of a body that must be stored: a photo or link that is null counts as omitted. */
+/**
+ * Returns the top-level members of a body that must be stored. A photo or video link that is null counts as omitted.
+ */
 export function keptMembers(body: Record<string, unknown>): [string, unknown][] {
   return Object.entries(body).filter(
     ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
   );
 }
 
-/** Returns whether the read text contains each top-level member of the sent body unchanged, and nothing else. */
+/**
+ * Returns whether the text that was read back contains each top-level member of the sent body unchanged, and nothing
+ * else.
+ */
 export function isSame(sent: string, read: string): boolean {
   const members = (JSON.parse(sent) ?? {}) as Record<string, unknown>;
   const texts = keptMembers(members).map(([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(member)}`);

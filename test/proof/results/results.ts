@@ -3,7 +3,8 @@
  *
  * Bodies that randomly vary the formats of the specification and edX are delivered by both routes during a series of
  * faults: a lock on the tables of results, no free connection, SIGKILL of the service, SIGKILL of PostgreSQL, a full
- * disk. A body that is answered with 500, or whose connection breaks, is sent again in half of the cases. In the end:
+ * disk. A body that is answered with 500, or whose connection breaks, is sent again in half of the cases. At the end,
+ * the program reports these faults:
  *
  * - lost: a body that was answered with 200, 400 or 415 and that the API does not return byte for byte (in each
  *   top-level member);

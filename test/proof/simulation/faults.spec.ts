@@ -16,7 +16,7 @@ function compiled(file: string): string {
 }
 
 test.each(PLANTED.map((fault) => [fault.name, fault] as const))(
-  'each fault that the simulation can plant removes exactly one place of the source code: %s',
+  'the code that the simulation changes to plant a fault occurs exactly once in its file: %s',
   (_, { file, find }) => {
     expect(compiled(file).split(find)).toHaveLength(2);
   },

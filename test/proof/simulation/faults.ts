@@ -93,7 +93,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a claim does not look at earlier events of a record',
     file: STATEMENTS,
-    // The ids of records have eight characters, and the codes of bookings have ten.
+    // The id of a record has eight characters, and the code of a booking has ten. This fault therefore affects only
+    // records: it ignores earlier events only if the id or code has eight characters.
     find: "ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END",
     replace:
       "ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence AND length(d.booking_code) > 8 END",

@@ -1,6 +1,6 @@
 import type { Story } from './story.js';
 
-/** The SQL condition that a subscription `s` has selected the event `e`. */
+/** SQL: the condition that the subscription `s` has selected the event `e`. */
 const IS_SELECTED = `(e.data->>'change_reason' = ANY (s.change_reasons) OR e.data->>'change' = ANY (s.record_changes))`;
 /**
  * SQL: the entries of the change feed about an account's records, each with its number among the entries of its record.
@@ -10,11 +10,15 @@ const NUMBERED = `SELECT svc_eligiblity_id, change,
     lag(change) OVER (PARTITION BY svc_eligiblity_id, change ~ '^RESULT', change ~ 'HELD|RELEASED' ORDER BY position) AS before
   FROM changes WHERE account_code = $1`;
 
-/** Compares the stored state with the promises and with the partners' notifications. */
+/**
+ * Compares the stored state with the promises of the service, and with the notifications that the partners received.
+ */
 export class Judge {
   constructor(private readonly story: Story) {}
 
-  /** Reports a suspected broken promise, unless a bulk job or the partner's choice of events explains the observation. */
+  /**
+   * Reports a suspected broken promise, unless a bulk job or the partner's choice of events explains the observation.
+   */
   async lookInto(): Promise<void> {
     const { partners, service } = this.story;
     for (const { url, stream, sequences, promise } of partners.suspicions.splice(0)) {
@@ -34,8 +38,8 @@ export class Judge {
   }
 
   /**
-   * Checks that every event has reached each partner that selected it or waits for an operator, that the partner
-   * received every event that is stored as delivered, and that the counts of jobs are correct.
+   * Checks that every event has reached each partner that selected the event, or waits for an operator. Also checks
+   * that the partner received every event that is stored as delivered, and that the counts of jobs are correct.
    */
   async judge(): Promise<void> {
     const { partners, service } = this.story;
@@ -68,7 +72,8 @@ export class Judge {
   }
 
   /**
-   * Checks that each change of a record raised its event, in the order of the changes, and that none was raised twice.
+   * Checks that each change of a record raised its event, in the order of the changes, and that no event was raised
+   * twice.
    */
   private async judgeRecords(): Promise<void> {
     const { account, partners, service } = this.story;

@@ -14,11 +14,14 @@ interface Subject {
   readonly sequence: number;
 }
 
-/** Simulates the operators: their actions on partners, waiting events and jobs, and the promises made to them. */
+/**
+ * Simulates the operators: their actions on partners, waiting events and jobs. Checks that the service keeps its
+ * promises to operators.
+ */
 export class SimulatedOperators {
   /** The subscriptions and jobs for which a request of an operator is unanswered. */
   private readonly asked = new Set<string>();
-  /** Jobs whose pause or abort was answered, with the number of attempts that had started by then. */
+  /** The jobs whose pause or abort was answered, each with the number of attempts that had started by then. */
   private readonly stopped = new Map<string, number>();
 
   constructor(private readonly story: Story) {}
@@ -77,7 +80,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Starts a bulk job that resends all waiting events, or replays all delivered events of a partner. */
+  /** Starts a bulk job that resends or resolves a partner's waiting events, or replays its delivered events. */
   async startJob(): Promise<void> {
     const { chance, subscriptions, urls } = this.story;
     const kind = chance.pick(['RESEND', 'RESEND', 'REPLAY', 'RESOLVE'] as const);
@@ -87,7 +90,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Steers a job: once a pause or abort is answered, none of its attempts may start. */
+  /** Pauses, resumes or aborts a job. Once a pause or abort is answered, no attempt of the job may start. */
   async steerJob(): Promise<void> {
     const jobs = await this.jobs(`state IN ('PREPARING', 'RUNNING', 'PAUSED')`);
     if (jobs.length === 0) return;
@@ -130,7 +133,7 @@ export class SimulatedOperators {
     }
   }
 
-  /** Checks that no attempt of a stopped job has started since the request was answered. */
+  /** Checks that no attempt of a stopped job has started since the request to stop the job was answered. */
   async assertAllStopped(): Promise<void> {
     for (const id of this.stopped.keys()) await this.assertStopped(id);
   }

@@ -17,7 +17,8 @@ interface Told {
   /** Whether the partner has sent an acknowledgement that may have been in time. */
   acknowledged: boolean;
   /**
-   * Whether the partner has refused the event. It then waits for an operator, and later events need not wait for it.
+   * Whether the partner has refused the event. A refused event waits for an operator, and later events need not wait
+   * for it.
    */
   refused: boolean;
   /** The number of times that the partner has answered the event with 500. */
@@ -27,8 +28,8 @@ interface Told {
 }
 
 /**
- * An observation that breaks a promise, unless the partner has not selected one of these events of the booking or record, or
- * a bulk job has resent or settled one.
+ * An observation that seems to break a promise about some events of a booking or record. It is allowed if the partner
+ * has not selected one of these events, or if a bulk job has resent or settled one of them.
  */
 export interface Suspicion {
   readonly url: string;
@@ -42,7 +43,7 @@ export class Broken extends Error {}
 /** Simulates the partners and the network: the partners' responses, and their observations. */
 export class SimulatedPartners {
   readonly down = new Set<string>();
-  /** Addresses of subscriptions whose suspension has been answered. */
+  /** The addresses of the partners whose suspension has been answered, each with the number of the suspension. */
   private readonly suspended = new Map<string, number>();
   private suspensions = 0;
   /** The mode in which a partner gets notifications; it has no value while a change of the mode is unanswered. */
@@ -72,7 +73,7 @@ export class SimulatedPartners {
     return known;
   }
 
-  /** Notes that the suspension of the partner was answered, or that its end was requested. */
+  /** Records that the suspension of the partner was answered, or that its end was requested. */
   suspend(url: string, isSuspended: boolean): void {
     if (isSuspended) this.suspended.set(url, ++this.suspensions);
     else this.suspended.delete(url);
@@ -87,7 +88,7 @@ export class SimulatedPartners {
     return this.ways.get(url)?.delivery === 'PUSH';
   }
 
-  /** Notes that an operator requested a resend: the event arrives late, and perhaps twice. */
+  /** Records that an operator requested a resend: the event may then arrive late, and perhaps twice. */
   ask(url: string, stream: string, sequence: number): void {
     this.event(url, stream, sequence).asked = true;
   }

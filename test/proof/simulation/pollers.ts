@@ -20,7 +20,7 @@ interface Polled {
   readonly end: () => void;
 }
 
-/** A call of the partner, with the circumstances in which the partner has sent it. */
+/** A poll of the partner, with the partner's delivery mode and suspension at the time when the poll was sent. */
 interface Call {
   readonly caller: number;
   readonly sentAt: number;
@@ -40,11 +40,11 @@ export class SimulatedPollers {
   private polled: Polled[] = [];
   /** The unanswered call of each caller, with its connection. */
   private readonly calls = new Map<number, { call: Call; connection: EventEmitter }>();
-  /** The callers for whom a response was lost, so that they may hold leases without knowing it. */
+  /** The callers for whom a response was lost, so that the callers may hold leases without knowing it. */
   private readonly uncertain = new Set<number>();
   /**
-   * The latest time at which each caller's last lease of each notification can end. A late answer does not show whether
-   * the other caller has leased its notifications in the meantime, so `polled` may name the wrong caller.
+   * The latest time at which each caller's last lease of each notification can end. A late response does not show
+   * whether the other caller has leased the same notifications in the meantime, so `polled` may name the wrong caller.
    */
   private readonly lapses = new Map<string, number>();
 
@@ -67,7 +67,9 @@ export class SimulatedPollers {
     await turns.quiet();
   }
 
-  /** Ends all waiting calls, and polls without waiting. */
+  /**
+   * If `isFirst` is true, disconnects all unanswered calls; otherwise sends polls that do not wait for notifications.
+   */
   async drain(isFirst: boolean): Promise<void> {
     for (let caller = 0; caller < CALLERS; caller++) {
       if (isFirst) this.disconnect(caller);
@@ -124,8 +126,8 @@ export class SimulatedPollers {
   }
 
   /**
-   * Records that the partner settles a notification; the service may count this from now on. After a lost response, the
-   * caller may hold a later lease of the notification without knowing it.
+   * Records that the partner acknowledges or refuses a notification; the service may count this from now on. After a
+   * lost response, the caller may hold a later lease of the notification without knowing it.
    */
   private settles({ caller, refused, sentAt }: Call, one: Polled): void {
     if (one.caller === caller && sentAt <= one.lapsedAfter) one.end();
@@ -157,7 +159,7 @@ export class SimulatedPollers {
       const end = time.ms < leasedUntil ? this.begins(id, stream, sequence, leasedUntil) : () => undefined;
       const lapsedAfter = time.ms + call.leaseMs;
       this.lapses.set(`${call.caller} ${id}`, lapsedAfter);
-      // Some notifications are forgotten, so that nobody ever settles them.
+      // The partner forgets some notifications, so that it never acknowledges or refuses them.
       if (partners.healthy || !this.story.chance.hits(0.1))
         this.polled.push({ id, stream, sequence, caller: call.caller, leasedUntil, lapsedAfter, end });
     }
@@ -177,7 +179,7 @@ export class SimulatedPollers {
     return end;
   }
 
-  /** Checks whether an acknowledgement or a refusal may count, or may be ignored. */
+  /** Checks that the service was allowed to count, or to ignore, the acknowledgement or the refusal. */
   private judge(call: Call, one: Polled, counts: boolean): void {
     const { partners, time } = this.story;
     if (one.caller !== call.caller) {

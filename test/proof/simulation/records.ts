@@ -53,7 +53,7 @@ export class SimulatedRecords {
     this.story.tell(`create the record of ${candidate}`);
     this.execute(new CreateEligibility(account, modelOf(candidate, 'Lovelace'), new Faults()), async (record) => {
       const { svc_eligiblity_id: id } = record;
-      // Nobody else knows the record yet, so that its row is not locked.
+      // The row of the record need not be locked here, because no other transaction knows the record yet.
       await service.rows(
         `INSERT INTO result_revisions (svc_eligiblity_id, revision, account_code, source, body, body_hash, simulated,
            username, received_datetime)

@@ -22,18 +22,24 @@ import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
 import type { Chance, FairSemaphore } from './turns.js';
 
-/** The circumstances that vary with the seed, as the simulated processes see them. */
+/**
+ * The conditions that the seed determines (random numbers, partners, database faults), as the simulated processes see
+ * them.
+ */
 export interface Surroundings {
   chance: Chance;
   partners: SimulatedPartners;
-  /** The probability that the database refuses a statement, and the probability that its response is lost. */
+  /**
+   * The probability that the database refuses a statement; also the probability that the response to a statement is
+   * lost.
+   */
   databaseFaults: number;
   running: boolean;
 }
 
 /**
- * The caller of operators' commands. Without a caller, a command may see no account, and therefore finds neither
- * subscriptions nor notifications.
+ * The caller of operators' commands. A command without a caller has no access to any account, and therefore finds
+ * neither subscriptions nor notifications.
  */
 const OPERATOR: Caller = {
   username: 'simulated',
@@ -44,7 +50,9 @@ const OPERATOR: Caller = {
   isOperator: true,
 };
 
-/** A schema in front of pg_catalog, so that every statement of the service reads the simulated clock. */
+/**
+ * SQL: creates a schema that PostgreSQL searches before pg_catalog, so that every statement reads the simulated clock.
+ */
 const CLOCK = [
   'CREATE SCHEMA simulated',
   'CREATE TABLE simulated.clock (now timestamptz NOT NULL)',
@@ -191,8 +199,8 @@ function hinder(database: Database, turns: FairSemaphore, around: Surroundings):
 }
 
 /**
- * Carries the messages between the processes, each of which arrives in its turn or is lost. A real NOTIFY would arrive at
- * a moment that the seed does not determine.
+ * Carries the messages between the processes. Each message arrives in its turn or is lost. No real NOTIFY is sent,
+ * because it would arrive at a moment that the seed does not determine.
  */
 function carryMessages(apps: readonly INestApplicationContext[], turns: FairSemaphore, around: Surroundings): void {
   const carry = async (app: INestApplicationContext, payloads: readonly string[]) => {

@@ -48,7 +48,7 @@ async function simulate(from: number, to: number): Promise<boolean> {
   return true;
 }
 
-/** Returns whether each planted fault is found; prints a line with the seed for each. */
+/** Returns whether every planted fault is found; prints a line with the seed for each fault. */
 function findAll(): boolean {
   let all = true;
   for (const { name } of PLANTED) {

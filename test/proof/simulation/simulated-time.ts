@@ -49,7 +49,8 @@ export class SimulatedTime {
       setInterval: () => ({ unref: () => undefined, ref: () => undefined }),
       clearInterval: () => undefined,
     });
-    // The compiled sources read `setTimeout` from the module's object at each call, so that it can be replaced there.
+    // The compiled sources read `setTimeout` from the module's object at each call, so that the function can be
+    // replaced in this object.
     const promises = createRequire(__filename)('node:timers/promises') as { setTimeout: unknown };
     const pause = promises.setTimeout;
     this.uninstall = () => {
@@ -65,8 +66,8 @@ export class SimulatedTime {
   }
 
   /**
-   * Makes random numbers predictable. Call it after the applications were created, because their framework draws random
-   * names.
+   * Makes random numbers predictable. Call this method after the applications were created, because their framework
+   * draws random names.
    */
   fixChance(): void {
     Math.random = () => 0.5;
@@ -77,7 +78,9 @@ export class SimulatedTime {
     this.uninstall();
   }
 
-  /** Advances the time and calls due timers in order; timers of stopped processes run when they continue. */
+  /**
+   * Advances the time, and calls due timers in order. The timers of a stopped process run when the process continues.
+   */
   advance(ms: number, isStopped: (process: number | undefined) => boolean): void {
     const until = this.elapsed + ms;
     for (;;) {

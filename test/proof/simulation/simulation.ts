@@ -13,7 +13,7 @@ import { processOf, type SimulatedTime } from './simulated-time.js';
 import { Story } from './story.js';
 import { Chance, type FairSemaphore } from './turns.js';
 
-// The compiled sources read these bindings at each call, so that they can be replaced.
+// The compiled sources read these functions from the module at each call, so that the simulation can replace them.
 const nodeCrypto = createRequire(__filename)('node:crypto') as {
   randomUUID: () => string;
   randomInt: (below: number) => number;
@@ -22,7 +22,7 @@ const nodeCrypto = createRequire(__filename)('node:crypto') as {
 const ACTIONS = 340;
 const PULSE_MS = 250;
 const SWEEP_MS = 1_000;
-/** The length of a leap in time, which exceeds any lease (the wait time and 20 s). */
+/** The length of a leap in time. It exceeds the length of any lease, which is the wait time and 20 s. */
 const LEAP_MS = 26_000;
 const HEAL_MS = 15 * 60_000;
 /** The index of the partner that polls when a run begins. */
@@ -169,7 +169,7 @@ export class Simulation {
     this.story.tell(`process ${process} stopped: ${this.turns.isStopped(process)}`);
   }
 
-  /** Advances the time beyond any lease, in the middle of running work. */
+  /** Advances the time by more than the length of any lease, while work is running. */
   private async leap(): Promise<void> {
     this.story.partners.disturbed = true;
     this.story.tell('leap');

@@ -36,15 +36,17 @@ interface Turn {
  * The real time, in milliseconds, to wait for a statement's response before asking PostgreSQL why the statement waits.
  */
 const LOOK_MS = 10;
-/** A time limit in real time that even a slow machine does not reach. */
+/** A time limit, in real time, that is so long that even a slow machine does not reach it. */
 const STUCK_MS = 120_000;
 /**
- * The maximum lock wait of a statement, within a transaction and alone: statement_timeout and lock_timeout of the
- * service.
+ * The maximum time, in milliseconds, that a statement waits for a lock: the service's statement_timeout within a
+ * transaction, and its lock_timeout outside of transactions.
  */
 const LONGEST_WAIT_MS = { inTransaction: 7_000, alone: 2_000 };
 
-/** Lists the connections that wait for the response to a statement, or that block such a connection. */
+/**
+ * SQL: lists the connections of clients, with the connections that block each of them and the state of its transaction.
+ */
 const ACTIVITY = `SELECT pid, pg_blocking_pids(pid) AS by, state LIKE 'idle in transaction%' AS idle,
     xact_start < query_start AS "inTransaction"
   FROM pg_stat_activity WHERE backend_type = 'client backend'`;
@@ -61,9 +63,10 @@ type Connected = Client & { processID: number | null; connection: { stream: { de
 type Query = (text: string, values?: unknown[]) => Promise<{ rows: Activity[] }>;
 
 /**
- * Schedules the simulated processes: a waiting process continues when it is chosen, one at a time, so that the seed
- * determines the order. A statement gets its response before anything else continues, unless it waits for a lock of a
- * transaction whose owner waits for its turn, as PostgreSQL reports. Its lock timeout then uses simulated time.
+ * Schedules the simulated processes. Of the waiting processes, one at a time continues, in an order that the seed
+ * determines. A statement gets its response before anything else continues, except when PostgreSQL reports that the
+ * statement waits for a lock of a transaction whose owner waits for its turn. The lock timeout of such a statement uses
+ * simulated time.
  */
 export class FairSemaphore {
   private waiting: Turn[] = [];
@@ -76,14 +79,15 @@ export class FairSemaphore {
   private monitor: Query = () => Promise.reject(new Error('There is no connection to ask over.'));
 
   constructor(private readonly time: SimulatedTime) {
-    // `query` and `connect` are replaced by functions that are called as methods of the client, which is their `this`.
+    // The functions that replace `query` and `connect` are called as methods of the client, so that the client is their
+    // `this`.
     const client = Client.prototype as unknown as Record<'query' | 'connect', (...args: unknown[]) => unknown>;
     const { query } = client;
     this.ask = (over) => (this.monitor = query.bind(over) as Query);
     for (const name of ['query', 'connect'] as const) client[name] = this.counted(client[name]);
   }
 
-  /** Asks PostgreSQL over this connection why its statements wait. */
+  /** Sets the connection over which the semaphore asks PostgreSQL why statements wait. */
   readonly ask: (over: Client) => void;
 
   get hasAny(): boolean {
@@ -92,8 +96,8 @@ export class FairSemaphore {
 
   /**
    * Resolves when the seed chooses the caller.
-   * @param label orders the waiting callers. When a lock is released, two callers may continue, and PostgreSQL's
-   *   responses to them arrive in any order.
+   * @param label orders the waiting callers independently of the order in which they began to wait: when a lock is
+   *   released, two callers may continue, and PostgreSQL's responses to them arrive in any order
    */
   wait(label: string): Promise<void> {
     const process = processOf.getStore();
@@ -170,7 +174,8 @@ export class FairSemaphore {
     };
     const pids = asked.map(({ processID }) => processID ?? 0);
     if (!pids.every((pid) => (activity.get(pid)?.by.length ?? 0) > 0 && waits(pid, []))) return false;
-    // If statements were answered or sent while PostgreSQL was asked which statements wait, it must be asked again.
+    // If statements were answered or sent while PostgreSQL was asked which statements wait, PostgreSQL must be asked
+    // again.
     if (asked.length !== this.onTheWay.size || !asked.every((client) => this.onTheWay.has(client))) return false;
     const since = this.time.ms;
     this.blocked = new Map(
@@ -182,7 +187,7 @@ export class FairSemaphore {
     return true;
   }
 
-  /** Counts the statements that PostgreSQL has not answered. */
+  /** Wraps a method of PostgreSQL's client, so that its unanswered statements are counted. */
   private counted(method: (...args: unknown[]) => unknown) {
     const { onTheWay } = this;
     const count = (client: Connected, change: number) => {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { VIOLATIONS, type Violation } from './violations';
 
 /**
- * Plants each violation in a copy of the sources, one at a time, and runs the test of the sentence that it breaks. The
- * exit code is 1 unless the tests find each violation and pass without a violation.
+ * Plants each violation of the specification in a copy of the sources, one at a time, and runs the test of the sentence
+ * that it violates. The exit code is 1 unless the tests find each violation and pass without a violation.
  *
  * usage: npm run mutants [-- SENTENCE …]
  */
@@ -33,7 +33,8 @@ function copy(): string {
       filter: (path) => !path.includes('/node_modules'),
     });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  // Replaces these scripts by empty ones, because no test of a sentence needs the console or the client's types.
+  // Replaces the scripts that build the console and the client's types by empty files, because no test of a sentence
+  // needs their output.
   writeFileSync(join(folder, 'scripts/build-console.mjs'), '');
   writeFileSync(join(folder, 'scripts/client-types.mjs'), '');
   return folder;

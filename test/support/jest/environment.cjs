@@ -1,10 +1,10 @@
 // Runs test files in Node's own context instead of one context for each file, so that the libraries that a worker loads
-// once (runtime.cjs) and the test files have the same `Error`, `Date` and `Reflect`. Without these two files, Jest needs
-// transforms for the libraries that are ES modules.
+// once (runtime.cjs) and the test files have the same `Error`, `Date` and `Reflect`. Without these two files, Jest
+// would need transforms for the libraries that are ES modules.
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
 
-/** The object that Jest gets instead of a context of `node:vm`: it represents Node's own context. */
+/** The object that Jest gets instead of a context of `node:vm`. The object represents Node's own context. */
 const OWN_CONTEXT = Object.freeze({});
 
 const { compileFunction } = vm;

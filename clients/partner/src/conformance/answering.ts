@@ -2,7 +2,7 @@ import { Fault, type Prepared, type Situation } from './scene.js';
 
 const NEW_MEMBERS = 'Ignore members that you do not know.';
 const IN_TIME = 'Answer within 10 seconds';
-const MALFORMED = 'Answer 400 or 415, never 500, to a request that is wrong in itself';
+const MALFORMED = 'Answer 400 or 415, never 500, to an invalid request';
 const PARALLEL = 16;
 
 /** Situations that check how the partner handles the form of requests, and how it responds. */

@@ -34,7 +34,7 @@ export class PartnerEndpoint {
 
   /**
    * Prepares requests to the endpoint under test.
-   * @throws TypeError when the address is not a plain https URL (http only on this machine, for a first try)
+   * @throws TypeError unless the address is a plain https URL; for a first try, http is allowed on this machine
    */
   constructor(private readonly options: EndpointOptions) {
     const url = new URL(options.url);
@@ -49,7 +49,8 @@ export class PartnerEndpoint {
 
   /**
    * Sends a PUT to the endpoint under test, and returns its response.
-   * @param slowly whether the body is sent, or the response is read, slowly in small chunks
+   * @param slowly `sent` if the body is sent slowly in small chunks, `read` if the response is read slowly in small
+   * chunks
    */
   put(headers: Record<string, string>, body: Buffer, slowly: 'sent' | 'read' | null = null): Promise<EndpointAnswer> {
     const start = performance.now();

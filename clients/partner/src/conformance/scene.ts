@@ -27,7 +27,7 @@ export interface Sending {
   headers?: Record<string, string | undefined>;
   /** The body to send instead of the body that was signed. */
   body?: Buffer;
-  /** Whether the body is sent, or the response is read, slowly in small chunks. */
+  /** `sent` if the body is sent slowly in small chunks, `read` if the response is read slowly in small chunks. */
   slowly?: 'sent' | 'read';
 }
 

@@ -3,7 +3,7 @@ import type { Situation } from './scene.js';
 
 const WRONG = 'Answer a wrong or missing signature with 401.';
 const FAR = 'Refuse a timestamp that differs from your clock by more than five minutes.';
-const SEVERAL = 'Accept the notification if one of them is valid.';
+const SEVERAL = 'Accept the notification if one of these signatures is valid.';
 const BYTES = 'The signature covers the bytes of the body as you receive them, not the parsed body';
 const now = () => Math.floor(Date.now() / 1000);
 

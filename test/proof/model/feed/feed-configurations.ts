@@ -1,6 +1,8 @@
 import type { FeedConfiguration } from './feed-step.js';
 
-/** The configurations of the change feed's model, all of whose states the tests and `npm run model` visit. */
+/**
+ * The configurations of the change feed's model. The tests and `npm run model` visit all states of each configuration.
+ */
 export const FEED_CONFIGURATIONS: readonly FeedConfiguration[] = [
   { name: 'writers', changes: 'aE aE bE', limit: 1 },
   { name: 'pages of two', changes: 'aE bE aE', limit: 2 },

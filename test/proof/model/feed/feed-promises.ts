@@ -1,9 +1,12 @@
 import { bitsOf, isRunning, PHASE, READING, type FeedState } from './feed-state.js';
 import { RETENTION, type FeedStep } from './feed-step.js';
 
-/** The promises of the change feed, in terms that a reader can observe, without the protocol's own conditions. */
+/**
+ * The promises of the change feed. They use only terms that a reader of the feed can observe, not the internal
+ * conditions of the protocol.
+ */
 
-/** Returns whether the reader must find the entry in a page, now or later. */
+/** Returns whether the reader must find the entry in the current page or a later one. */
 function isOwed(step: FeedStep, { transactions, reader }: FeedState, n: number): boolean {
   return transactions[n].phase === PHASE.COMMITTED && step.isAsked(n) && !(reader.excused & (1 << n));
 }
@@ -33,7 +36,9 @@ export function faultOfPage(step: FeedStep, to: FeedState, rows: readonly number
   return isComplete(step, to) ? null : 'a change is missing';
 }
 
-/** Returns the promise that the refusal of a cursor with `cursor_expired` breaks; null if it breaks none. */
+/**
+ * Returns the promise that the service breaks when it refuses the cursor with `cursor_expired`; null if it breaks none.
+ */
 export function faultOfRefusal(step: FeedStep): string | null {
   const { reader, transactions, database } = step.state;
   const expired = database.tick - RETENTION;

@@ -1,15 +1,16 @@
 /**
  * A state of the change feed's model. Every number is a byte: states are compared as byte arrays (state-search.ts).
  *
- * Time advances in ticks. A tick is the day that the feed allows for a late transaction, and a month has two ticks.
+ * Time advances in ticks. A tick stands for a day, the time that the feed allows for a late transaction. The model
+ * compresses longer times: its month has only two ticks.
  */
 
 /**
- * The phases of a transaction, which writes one entry. PLACED: the statement that writes has its snapshot, and the
+ * The phases of a transaction that writes one entry. PLACED: the writing statement has taken its snapshot, but the
  * entry has no position yet. ENDED: rolled back, or lost in a crash or a restore.
  */
 export const PHASE = { NONE: 0, BEGUN: 1, LOCKED: 2, PLACED: 3, WRITTEN: 4, COMMITTED: 5, ENDED: 6 } as const;
-/** The phases of the reader. WAITING: the request waits for transactions that ran when it arrived. */
+/** The phases of the reader. WAITING: the request waits for transactions that were running when the request arrived. */
 export const READING = { START: 0, IDLE: 1, WAITING: 2, REFUSED: 3 } as const;
 
 const DATABASE = [
@@ -26,7 +27,7 @@ const DATABASE = [
   /** The number of crashes, failovers and restores that have happened so far. */
   'failures',
   /**
-   * The entries that the backup contains, as bits, and the counters at the moment of the backup. The id is 0 while
+   * The entries that the backup contains, as bits, and the counters at the moment of the backup. `backupXid` is 0 while
    * there is no backup.
    */
   'backup',
@@ -34,7 +35,10 @@ const DATABASE = [
   'backupSequence',
   'backupTimeline',
 ] as const;
-/** The values that a reader's request remembers from its first statement, such as the horizon at that moment. */
+/**
+ * The values that a reader's request keeps from its first statement until its response, such as the time of its
+ * arrival.
+ */
 export const REQUEST = [
   'asksNow',
   'askedGeneration',
@@ -45,8 +49,8 @@ export const REQUEST = [
 ] as const;
 const READER = [
   'phase',
-  // The reader's cursor: the last entry of the page, by its numbers and by its index + 1. Times are ticks + 1; 0 means
-  // none.
+  // The reader's cursor: the numbers of the last entry that a page contained, and the index of the entry plus 1. Times
+  // are stored as ticks plus 1; 0 means that there is no such time.
   'generation',
   'place',
   'position',
@@ -55,8 +59,8 @@ const READER = [
   'told',
   'given',
   ...REQUEST,
-  // Three sets of entries, as bits: the entries that were listed, those that need not be listed, and those that must
-  // not be listed.
+  // Three sets of entries, as bits: the entries that a page has contained, those that no page need contain, and those
+  // that no page may contain.
   'seen',
   'excused',
   'before',
@@ -110,7 +114,7 @@ export function encode({ database, reader, transactions }: FeedState, bytes: Uin
 
 export const isRunning = ({ phase }: Transaction): boolean => phase >= PHASE.BEGUN && phase <= PHASE.WRITTEN;
 
-/** Returns a set of transactions as bits. */
+/** Returns the transactions that meet the condition, as bits. */
 export function bitsOf({ transactions }: FeedState, fits: (one: Transaction, n: number) => boolean): number {
   return transactions.reduce((bits, one, n) => (fits(one, n) ? bits | (1 << n) : bits), 0);
 }

@@ -7,15 +7,15 @@ export const MONTH = 2;
 export const RETENTION = 2;
 export const LATE = 1;
 
-/** A configuration of the model that is small enough for a search of all its states. */
+/** A configuration of the change feed's model that is small enough for a search of all its states. */
 export interface FeedConfiguration {
   readonly name: string;
   /** The changes, one per transaction: a letter for the record and one for the kind, such as `aE bR`. */
   readonly changes: string;
   readonly limit: number;
-  /** The kind that the reader asks for; without it, the reader asks for every kind. */
+  /** The kind of changes that the reader asks for; if omitted, the reader asks for every kind. */
   readonly kind?: string;
-  /** The number of crashes with a restart, or of promotions of a synchronous standby. */
+  /** The numbers of crashes with a restart, and of promotions of a synchronous standby, that may happen. */
   readonly crashes?: number;
   readonly failovers?: number;
   /** Whether the model makes a backup of the database and restores it. */
@@ -98,7 +98,7 @@ export class FeedStep {
     return this.mutation === mutation;
   }
 
-  /** Emits a step to a changed copy of the state. */
+  /** Emits the step that leads from the state to a changed copy of it. */
   take(label: number, change: (to: FeedState) => string | null | void, benign = true): void {
     const { database, reader, transactions } = this.state;
     const next = {

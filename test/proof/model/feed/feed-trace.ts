@@ -9,15 +9,18 @@ export type Operation = Timed &
     | { readonly what: 'begin'; readonly n: number; readonly xid: number }
     | { readonly what: 'lock' | 'commit' | 'roll back'; readonly n: number }
     | { readonly what: 'write'; readonly n: number; readonly place: number; readonly position: number }
-    /** A page, with the numbers of its transactions in its order. */
+    /**
+     * A page of the feed. `entries` contains the numbers of the transactions that wrote its entries, in the page's
+     * order.
+     */
     | { readonly what: 'page' | 'page from now'; readonly entries: readonly number[] }
   );
 
 /**
  * Finds the first operation that the model cannot explain.
  *
- * @param operations those of all writers and of one reader; transactions are numbered in the order of their ids, from
- *   0, and ids and positions count from 1
+ * @param operations the operations of all writers and of one reader; transactions are numbered in the order of their
+ *   ids, from 0, and ids and positions count from 1
  * @returns null when the run is a path of the model
  */
 export function firstUnexplained(configuration: FeedConfiguration, operations: readonly Operation[]): Operation | null {
@@ -49,7 +52,9 @@ function effectOf(operation: Operation, label: number, from: Uint8Array, to: Uin
   }
 }
 
-/** Returns whether the reader has seen exactly these entries in between, and they are in the feed's order. */
+/**
+ * Returns whether exactly the given entries have reached the reader between the two states, in the order of the feed.
+ */
 function lists(entries: readonly number[], from: Uint8Array, to: Uint8Array): boolean {
   const { transactions, reader } = decode(to);
   const listed = reader.seen & ~decode(from).reader.seen;

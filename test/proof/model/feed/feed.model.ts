@@ -6,7 +6,7 @@ import type { FeedMutation } from './feed-mutations.js';
 import { readerSteps } from './reader-steps.js';
 import { worldSteps, writerSteps } from './writer-steps.js';
 
-/** The protocol of the change feed, complete or with a mutation. */
+/** The model of the change feed's protocol, either complete or with a mutation that removes a part of the protocol. */
 export class FeedModel implements Protocol {
   readonly size: number;
   private readonly step: FeedStep;
@@ -35,7 +35,7 @@ export class FeedModel implements Protocol {
     return null;
   }
 
-  /** Returns whether every transaction has ended, and the reader has seen all that it must see. */
+  /** Returns whether every transaction has ended, and the reader has seen all entries that it must see. */
   isSettled(bytes: Uint8Array): boolean {
     const state = decode(bytes);
     if (state.transactions.some(isRunning)) return false;

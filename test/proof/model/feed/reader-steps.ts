@@ -14,8 +14,8 @@ import {
 const BEHIND = 255;
 
 /**
- * The steps of a reader that follows the pages. A request checks again until every transaction that ran at its arrival
- * has ended.
+ * Emits the steps of a reader that follows the pages of the feed. A request checks again until every transaction that
+ * was running at its arrival has ended.
  */
 export function readerSteps(step: FeedStep): void {
   const { reader } = step.state;
@@ -67,7 +67,7 @@ function look(step: FeedStep, name: FeedStepName, arrived: Partial<Reader>): voi
     step.take(feedLabel(name), ({ reader }) => {
       Object.assign(reader, request, { phase: READING.WAITING });
     });
-  // The request is also answered after its maximum waiting time.
+  // After its maximum waiting time, the request is answered in any case.
   step.take(feedLabel(request.asksNow ? 'answer now' : 'answer'), (to) => {
     const fault = request.asksNow
       ? answerNow(step, to, request, hasSettled || step.is('now does not wait'))
@@ -134,7 +134,7 @@ function pageOf(step: FeedStep, request: Reader, snapshot: Snapshot): number[] {
     .slice(0, limit);
 }
 
-/** Returns the last entry before the ids that were new when the request arrived. */
+/** Returns the last entry whose transaction id already existed when the request arrived. */
 function lastEntry(step: FeedStep, request: Reader, snapshot: Snapshot): number[] {
   const { transactions } = step.state;
   return stored(step)

@@ -1,7 +1,7 @@
 import { bitsOf, isRunning, PHASE, READING, type FeedState } from './feed-state.js';
 import { feedLabel, generationOf, LATE, MONTH, RETENTION, type FeedStep, type FeedStepName } from './feed-step.js';
 
-/** The steps of transactions: each gets its id, locks its record, writes its entry, and commits or rolls back. */
+/** Emits the steps of transactions: each gets its id, locks its record, writes its entry, and commits or rolls back. */
 export function writerSteps(step: FeedStep): void {
   const { transactions } = step.state;
   for (const [n, { phase }] of transactions.entries()) {
@@ -61,11 +61,12 @@ function end(to: FeedState, n: number, commit: number): void {
   to.database.latestEnded = Math.max(to.database.latestEnded, one.xid);
 }
 
-/** The steps of time and of failures. No progress depends on any of these steps. */
+/** Emits the steps of time and of failures. No progress depends on any of these steps. */
 export function worldSteps(step: FeedStep): void {
   const { database, transactions } = step.state;
   const { configuration } = step;
-  // No transaction lasts longer than the day that the feed allows.
+  // Time does not pass while a transaction of the previous tick is running, because no transaction lasts longer than
+  // the day that the feed allows.
   const isLate = transactions.some((one) => isRunning(one) && one.since < database.tick);
   if (database.tick < (configuration.ticks ?? 0) && !isLate)
     step.take(feedLabel('time passes'), (to) => void to.database.tick++, false);
@@ -86,7 +87,7 @@ function dropMonth(step: FeedStep): void {
   const until = step.is('retention follows the clock of the service alone') ? keepFrom : Math.min(keepFrom, present);
   const end = database.keptFrom + MONTH;
   if ((step.is('a month is dropped at its first expired entry') ? database.keptFrom + 1 : end) > until) return;
-  // A running writer holds a lock on the partition.
+  // A running writer holds a lock on the partition of its month, so that the month cannot be dropped.
   if (transactions.some((one) => isRunning(one) && one.phase >= PHASE.PLACED && one.at < end)) return;
   step.take(feedLabel('drop a month'), (to) => void (to.database.keptFrom = end), false);
 }
@@ -104,8 +105,9 @@ function continueAt({ database }: FeedState, nextXid: number): void {
 }
 
 /**
- * Simulates a crash or a promotion. The ids of transactions without a trace in the log are used again. The log contains
- * the end of every transaction that determined the position of a stored entry, because the entry was written later.
+ * Simulates a crash or a promotion. The ids of transactions that left no trace in PostgreSQL's log (WAL) are assigned
+ * again. The log contains the end of every transaction that determined the position of a stored entry, because the
+ * entry was written later.
  */
 function fail(step: FeedStep, name: FeedStepName): void {
   const { database, transactions } = step.state;

@@ -2,8 +2,9 @@ import { ROW } from './records-state.js';
 import { recordsLabel, type RecordsStep } from './records-step.js';
 
 /**
- * The steps of subscriptions. A transaction that changes a subscription also keeps its row in `event_listeners`, by a
- * trigger. No other transaction waits for it or reads what it has not committed. It is therefore one step.
+ * Emits the steps that change subscriptions. A trigger updates the subscription's row in `event_listeners` in the same
+ * transaction. No other transaction waits for this transaction or reads its uncommitted changes. In the model, the
+ * whole transaction is therefore one step.
  */
 export function listenerSteps(step: RecordsStep): void {
   for (const [s, { selected, listed }] of step.state.subscriptions.entries()) {
@@ -19,7 +20,8 @@ export function listenerSteps(step: RecordsStep): void {
         const one = to.subscriptions[s];
         one.selected++;
         if (isKept) one.listed = one.selected;
-        // A subscription that no longer selects a change need not get its event if that is not yet translated.
+        // A subscription that no longer selects a change need not get the event of the change if the event is not yet
+        // translated.
         for (const [change, event] of to.changes.entries())
           if (event.row !== ROW.SETTLED && !step.selects(s, one.selected, change)) event.owed &= ~(1 << s);
       },

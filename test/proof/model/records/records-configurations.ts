@@ -1,6 +1,9 @@
 import type { RecordsConfiguration } from './records-step.js';
 
-/** The configurations of the model of records' events, all of whose states the tests and `npm run model` visit. */
+/**
+ * The configurations of the model of records' events. The tests and `npm run model` visit all states of each
+ * configuration.
+ */
 export const RECORDS_CONFIGURATIONS: readonly RecordsConfiguration[] = [
   { name: 'writers', changes: 'aU aU bU', subscriptions: ['0 U 0'], translators: 1 },
   { name: 'listeners', changes: 'aU aH', subscriptions: ['0 U UH', 'H U 0'], translators: 1 },

@@ -1,7 +1,10 @@
 import { isStored, ROW, type RecordsState, type Translator } from './records-state.js';
 import type { RecordsStep } from './records-step.js';
 
-/** The promises of records' events, in terms that subscriptions and operators can observe. */
+/**
+ * The promises about the events of records. They use only terms that partners with subscriptions and operators can
+ * observe.
+ */
 
 const NAMED = 'an erased person is still named';
 
@@ -23,15 +26,20 @@ export function faultOfCommit(step: RecordsStep, to: RecordsState, n: number): s
   return isErased && isNamed ? NAMED : null;
 }
 
-/** Returns the promise that the settling of the taken events breaks; null if it breaks none. */
+/**
+ * Returns the promise that a translation breaks when it settles the events that it has taken; null if it breaks none.
+ */
 export function faultOfTranslation({ changes }: RecordsState, { taken, found }: Translator): string | null {
-  // The service encrypts the ids of the entries that the first statement has found.
+  // The first statement must have found each translated event, because the service encrypts the ids of the events' feed
+  // entries between the two statements.
   if (taken & ~found) return 'an event is translated without its entry of the change feed';
   const isTwice = changes.some(({ row }, change) => row === ROW.SETTLED && taken & (1 << change));
   return isTwice ? 'an event is translated twice' : null;
 }
 
-/** Returns the promise that the notifications of an event for the given subscriptions break; null if they break none. */
+/**
+ * Returns the promise that the notifications of an event for the given subscriptions break; null if they break none.
+ */
 export function faultOfNotifications(
   step: RecordsStep,
   to: RecordsState,

@@ -1,8 +1,12 @@
-/** A state of the model of records' events. Every number is a byte: states are compared as byte arrays (state-search.ts). */
+/**
+ * A state of the model of records' events. Every number is a byte: states are compared as byte arrays
+ * (state-search.ts).
+ */
 
 /**
- * The phases of a transaction that changes a record. READ: the statement that writes the change has its snapshot. ENDED:
- * rolled back, also by the end of its process. LOST: committed by a process that ended before it published the events.
+ * The phases of a transaction that changes a record. READ: the statement that writes the change has taken its snapshot.
+ * ENDED: rolled back, possibly because its process ended. LOST: committed by a process that ended before it published
+ * the events.
  */
 export const PHASE = { NONE: 0, BEGUN: 1, LOCKED: 2, READ: 3, WRITTEN: 4, COMMITTED: 5, ENDED: 6, LOST: 7 } as const;
 /** The states of a row in the outbox. WRITTEN: the transaction is not committed. */
@@ -12,13 +16,16 @@ export const TRANSLATING = { IDLE: 0, FOUND: 1, LOCKING: 2, MAKING: 3 } as const
 
 const TRANSACTION = [
   'phase',
-  /** The versions of all subscriptions when the transaction began, and the listeners in its statement's snapshot. */
+  /**
+   * The versions of all subscriptions when the transaction began, and those of the listeners in its statement's
+   * snapshot.
+   */
   'begun',
   'seen',
-  /** The last number of the record before the statement, and how many numbers the statement has taken. */
+  /** The number of the record's last event before the statement, and how many event numbers the statement has taken. */
   'base',
   'numbers',
-  /** Whether a subscription of the account listed any change when the statement began. */
+  /** Whether any subscription of the account selected any change of records when the statement began. */
   'isHeard',
   /** The events that an erasure has locked and rewritten, as bits, and whether it has rewritten the notifications. */
   'rewritten',
@@ -29,29 +36,35 @@ const CHANGE = [
   'number',
   /** The subscriptions that have selected the change without a break since its statement began, as bits. */
   'owed',
-  /** Whether the event names the person. */
+  /** Whether the event contains personal data. */
   'isNamed',
-  /** The subscriptions that have a notification, as bits; then those whose notification names the person. */
+  /**
+   * The subscriptions that have a notification of the event, and those whose notification contains personal data, as
+   * bits.
+   */
   'notified',
   'named',
   /** The notifications that a running erasure has rewritten, as bits. */
   'cleared',
 ] as const;
-/** A subscription and its row in `event_listeners`, by the index of the version. */
+/** A subscription and its row in `event_listeners`, each with the index of its current version. */
 const SUBSCRIPTION = ['selected', 'listed'] as const;
-/** A record: its row in `event_streams`, the number of its changes that were heard, and whether it was erased. */
+/**
+ * A record: its last event number in `event_streams`, the number of changes that were made while a subscription of the
+ * account selected any change, and whether the record was erased.
+ */
 const RECORD = ['sequence', 'heard', 'isErased'] as const;
 const TRANSLATOR = [
   'phase',
   'record',
   'upTo',
-  /** The events that the first statement has found; then those that the second one has yet to lock, as bits. */
+  /** The events that the first statement has found, and those that the second statement has yet to lock, as bits. */
   'found',
   'open',
   /** The versions of the subscriptions in the snapshot of the second statement, and in that of the first. */
   'seen',
   'seenFirst',
-  /** The events that are locked; then those that are translated, and those whose data name the person, as bits. */
+  /** The events that are locked, those that are translated, and those whose data contain personal data, as bits. */
   'locked',
   'taken',
   'names',
@@ -63,7 +76,7 @@ export type Transaction = Numbers<typeof TRANSACTION>;
 type Change = Numbers<typeof CHANGE>;
 export type Translator = Numbers<typeof TRANSLATOR>;
 
-/** The number of elements of each kind in a state. */
+/** The number of elements of each kind (such as transactions and changes) in a state. */
 export interface Sizes {
   readonly transactions: number;
   readonly changes: number;

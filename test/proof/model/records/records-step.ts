@@ -2,12 +2,13 @@ import type { Emit } from '../state-search.js';
 import type { RecordsMutation } from './records-mutations.js';
 import { decode, encode, PHASE, sizeOf, type RecordsState, type Sizes } from './records-state.js';
 
-/** A configuration of the model that is small enough for a search of all its states. */
+/** A configuration of the model of records' events that is small enough for a search of all its states. */
 export interface RecordsConfiguration {
   readonly name: string;
   /**
-   * The transactions: a letter for the record, and one for each change, such as `aU aUH bH`. `X` erases the record. A
-   * small letter is a change by a process of the earlier release, which raises no events.
+   * The transactions, such as `aU aUH bH`: in each word, the letter of the record, then a letter for each change. `X`
+   * erases the record. A change with a lower-case letter is made by a process of the earlier release, which raises no
+   * events.
    */
   readonly changes: string;
   /**
@@ -47,7 +48,7 @@ export function readRecordsLabel(label: number): { name: RecordsStepName; n: num
   return { name: STEPS[label >> 8], n: label & 15, other: (label >> 4) & 15 };
 }
 
-/** The parts of the protocol that do not change: which transaction makes which changes of which record. */
+/** A transaction of the configuration: its record, its kind and its changes, which are the same in all states. */
 interface Script {
   readonly record: number;
   readonly isErasure: boolean;
@@ -109,7 +110,7 @@ export class RecordsStep {
     return this.mutation === mutation;
   }
 
-  /** Emits a step to a changed copy of the state. */
+  /** Emits the step that leads from the state to a changed copy of it. */
   take(label: number, change: (to: RecordsState) => string | null | void, benign = true): void {
     const { transactions, changes, subscriptions, records, translators } = this.state;
     const next: RecordsState = {

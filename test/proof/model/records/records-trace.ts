@@ -14,11 +14,18 @@ export type Operation = Timed & { readonly n: number } & (
           | 'commit the translation'
           | 'roll back the translation';
       }
-    /** The statement of a writer, with the number of the event of each of its changes; 0 without an event. */
+    /**
+     * The writing statement of a transaction. `numbers` has the event number of each change, or 0 for one without an
+     * event.
+     */
     | { readonly what: 'write'; readonly numbers: readonly number[] }
-    /** The first statement of a translator, with the last event that it is to translate, and the events found. */
+    /**
+     * The first statement of a translator: the last event that it was asked to translate, and the events that it found.
+     */
     | { readonly what: 'find'; readonly upTo: number; readonly found: readonly number[] }
-    /** The second statement, with the number of translated events, and each notification's event and subscription. */
+    /**
+     * The second statement: the number of translated events, and the event and the subscription of each notification.
+     */
     | { readonly what: 'translate'; readonly events: number; readonly made: readonly (readonly [number, number])[] }
   );
 
@@ -26,7 +33,8 @@ const bitsOf = (numbers: readonly number[]) => numbers.reduce((bits, n) => bits 
 
 /**
  * Finds the first operation that the model cannot explain.
- * @param operations those of all writers, subscriptions and translators; changes are numbered as in the configuration
+ * @param operations the operations of all writers, subscriptions and translators; changes are numbered as in the
+ *   configuration
  * @returns null when the run is a path of the model
  */
 export function firstUnexplained(

@@ -6,7 +6,9 @@ import { readRecordsLabel, RecordsStep, type RecordsConfiguration } from './reco
 import { translatorSteps } from './translator-steps.js';
 import { writerSteps } from './writer-steps.js';
 
-/** The protocol of records' events, complete or with a mutation. */
+/**
+ * The model of the protocol of records' events, either complete or with a mutation that removes a part of the protocol.
+ */
 export class RecordsModel implements Protocol {
   readonly step: RecordsStep;
 

@@ -3,8 +3,8 @@ import { PHASE, ROW, TRANSLATING, type RecordsState, type Translator } from './r
 import { recordsLabel, type RecordsStep } from './records-step.js';
 
 /**
- * The steps of processes that translate events into notifications: each finds the events of a record in a first
- * statement, then locks and translates them in a second one, which is a transaction.
+ * Emits the steps of processes that translate events into notifications. Each process finds the events of a record in a
+ * first statement, then locks and translates them in a second one, which is a transaction.
  */
 export function translatorSteps(step: RecordsStep): void {
   for (const [t, translator] of step.state.translators.entries()) {
@@ -30,7 +30,7 @@ function publishedIn({ state, writerOf }: RecordsStep): number[] {
   );
 }
 
-/** Returns the unsettled events of a record up to a number, as bits. */
+/** Returns the unsettled events of a record up to the given event number, as bits. */
 function unsettled(step: RecordsStep, state: RecordsState, record: number, upTo: number): number {
   return state.changes.reduce(
     (bits, { number }, change) =>
@@ -62,7 +62,7 @@ function translate(step: RecordsStep, t: number): void {
   });
 }
 
-/** Locks the next event, unless another transaction has locked it, and looks again whether it is unsettled. */
+/** Locks the next event, unless another transaction has locked it, and checks again whether the event is unsettled. */
 function lockNext(step: RecordsStep, t: number): void {
   const { open } = step.state.translators[t];
   const numbers = step.state.changes.map(({ number }, change) => (open & (1 << change) ? number : Infinity));
@@ -80,7 +80,7 @@ function lockNext(step: RecordsStep, t: number): void {
   });
 }
 
-/** Settles the events and makes their notifications, which become visible together. */
+/** Settles the events and creates their notifications; both changes become visible at the same moment. */
 function settle(step: RecordsStep, t: number): void {
   step.take(recordsLabel('commit the translation', t), (to) => {
     const one = to.translators[t];

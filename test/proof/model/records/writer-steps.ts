@@ -2,7 +2,10 @@ import { faultOfCommit } from './records-promises.js';
 import { isRunning, isStored, PHASE, ROW, type RecordsState, type Transaction } from './records-state.js';
 import { recordsLabel, type RecordsStep } from './records-step.js';
 
-/** The steps of transactions that change a record: each locks the record, writes its changes, and commits or rolls back. */
+/**
+ * Emits the steps of transactions that change a record: each locks the record, writes its changes, and commits or rolls
+ * back.
+ */
 export function writerSteps(step: RecordsStep): void {
   for (const [n, transaction] of step.state.transactions.entries()) {
     const { phase, hasCleared } = transaction;
@@ -55,7 +58,10 @@ function lock(step: RecordsStep, n: number): void {
   });
 }
 
-/** The row of `event_streams` is locked until the transaction ends that has numbered changes of the record. */
+/**
+ * Returns whether a transaction locks the record's row in `event_streams`. A transaction that has assigned numbers to
+ * changes of the record locks this row until the transaction ends.
+ */
 function isCounterLocked(step: RecordsStep, n: number): boolean {
   return step.state.transactions.some(
     ({ phase, numbers }, m) =>
@@ -63,7 +69,10 @@ function isCounterLocked(step: RecordsStep, n: number): boolean {
   );
 }
 
-/** Takes the snapshot of the statement that writes the changes. A subscription that selects a change now must get its event. */
+/**
+ * Takes the snapshot of the statement that writes the changes. A subscription that selects a change now must get its
+ * event.
+ */
 function read(step: RecordsStep, n: number): void {
   step.take(recordsLabel('read', n), (to) => {
     const one = to.transactions[n];
@@ -143,7 +152,10 @@ function forget(step: RecordsStep, to: RecordsState, n: number, phase: number): 
   if (step.scripts[n].isErasure) for (const event of to.changes) event.cleared = 0;
 }
 
-/** The events of the record that an erasure rewrites. No other can appear meanwhile, because the record is locked. */
+/**
+ * Returns the events of the record that an erasure rewrites. No further event can appear meanwhile, because the erasure
+ * has locked the record.
+ */
 function eventsOf(step: RecordsStep, n: number): number[] {
   return [...step.state.changes.keys()].filter(
     (change) => step.recordOf(change) === step.scripts[n].record && isStored(step.state.changes[change]),
@@ -155,7 +167,10 @@ function isRewritten(step: RecordsStep, n: number): boolean {
   return step.is('an erasure leaves the events') || eventsOf(step, n).every((change) => rewritten & (1 << change));
 }
 
-/** An erasure rewrites the events, for which it waits for the locks of translations, and then the notifications. */
+/**
+ * Emits the steps of an erasure. It first rewrites the events, for which it waits for the locks of translations, and
+ * then the notifications.
+ */
 function erasureSteps(step: RecordsStep, n: number): void {
   const { rewritten, hasCleared } = step.state.transactions[n];
   const isReversed = step.is('an erasure rewrites the notifications before the events');
