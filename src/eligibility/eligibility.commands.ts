@@ -14,7 +14,7 @@ export interface BookedEligibility extends Eligibility {
   duration_minutes: number | null;
   change_cutoff_hours: number | null;
   retake: RetakePolicy | null;
-  /** The record's portions and their names, in the record's order. */
+  /** The portions of the record with their names, in the order in which the record lists them. */
   exam_portions: { portion_code: string; portion_name: string | null }[];
 }
 

@@ -152,7 +152,7 @@ export const malformedJson = defineProblem(
   'malformed_json',
   'invalid',
   'The body is not well-formed JSON',
-  'The body must be one JSON value in UTF-8 (RFC 8259), nested at most 64 levels deep. Except in results, no object may contain the same member twice.',
+  'The body must be one JSON value in UTF-8 (RFC 8259), nested at most 64 levels deep. No object may contain the same member twice, except in the body of an exam result.',
   KEPT_RESULT,
 );
 export const malformedRequest = defineProblem(

@@ -55,7 +55,7 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it('accepts only usernames of the characters A-Z, a-z, 0-9 and ._@+-, and answers 404 to a path with any other username', async () => {
+  it('accepts only usernames that consist of the characters A-Z, a-z, 0-9 and ._@+-, and answers 404 to a path with any other username', async () => {
     const odd = 'Zo.e_O-Neill+test@example.org';
     expect((await call('POST', '/admin/users', body({ username: odd }))).body.username).toBe(odd);
     const username = 'Zoë O’Neill';

@@ -181,7 +181,7 @@ describe('§5 Vouchers', () => {
     expect((await put(record, ['NONE'])).body).toMatchObject({ status: 403, code: 'eligibility_booked' });
   });
 
-  it('GET of vouchers reads the same record that PUT changes: the expired record, even if a newer record was cancelled', async () => {
+  it('GET and PUT of vouchers use the same record: if a newer record was cancelled, both use the older, expired record', async () => {
     const [first, second, third] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),

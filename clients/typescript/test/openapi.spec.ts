@@ -8,7 +8,7 @@ const { paths } = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8
 };
 
 describe('the client’s package', () => {
-  it('the TypeScript client has the same version as the service, the other client package and the OpenAPI document', () => {
+  it('the TypeScript client, the partner package, the service and the OpenAPI document have the same version', () => {
     const versionOf = (path: string) => {
       const { version, info } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {
         version?: string;

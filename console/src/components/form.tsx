@@ -175,8 +175,8 @@ interface FieldProps {
 }
 
 /**
- * Shows the form field that fits the rule of a member: text, number, date and time, choice, multiple choice, list, or
- * checkbox.
+ * Shows the form field that suits the validation rule of a member: text, number, date and time, choice, multiple
+ * choice, list, or checkbox.
  */
 export function FormField({ form, name, label, hint, options, type, rows, autoFocus, zone }: FieldProps) {
   const rule = form.rule(name);

@@ -8,7 +8,7 @@ const KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ['Tab, Shift + Tab', 'Go to the next or the previous control'],
   ['Enter', 'Open a link, press a button, apply a filter'],
   ['Space', 'Select a row, press a button'],
-  ['↓, ↑', 'Choose an entry of a list that opens below a field'],
+  ['↓, ↑', 'Choose an option from the drop-down list of a field'],
   ['Escape', 'Close a dialog or a list'],
 ];
 

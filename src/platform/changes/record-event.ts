@@ -61,7 +61,7 @@ const NUMBERED = `row_number() OVER (PARTITION BY svc_eligiblity_id ORDER BY pos
 const CONTINUED = `ON CONFLICT ON CONSTRAINT event_streams_pk
       DO UPDATE SET sequence = event_streams.sequence + excluded.sequence`;
 
-/** SQL: whether no subscription listens to any change of the account's records. */
+/** SQL: true if no subscription of the account receives changes to the account's records. */
 export const nobodyListens = (account: string): string =>
   `NOT EXISTS (SELECT FROM event_listeners l WHERE l.account_code = ${account} OFFSET 0)`;
 

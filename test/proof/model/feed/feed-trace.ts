@@ -27,7 +27,7 @@ export function firstUnexplained(configuration: FeedConfiguration, operations: r
   return firstUnexplainedBy(new FeedModel(configuration), operations, effectOf);
 }
 
-/** Returns whether the step is an operation's effect, or a part of it. */
+/** Returns whether the step is the whole effect of an operation, or a part of that effect. */
 function effectOf(operation: Operation, label: number, from: Uint8Array, to: Uint8Array): 'none' | 'part' | 'whole' {
   const { name, n } = readFeedLabel(label);
   const is = (fits: boolean) => (fits ? 'whole' : 'none');
