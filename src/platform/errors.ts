@@ -115,6 +115,11 @@ export function faultCatalogue(): readonly FaultMeaning[] {
   return [...meanings.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
+/** Returns whether the code occurs only in `warnings`. */
+export function isWarning(code: string): boolean {
+  return meanings.get(code)?.isWarning === true;
+}
+
 /**
  * Declares codes of `errors[].code`, each with its meaning and its remedy. Place the declaration next to the validation
  * rule that reports these codes.

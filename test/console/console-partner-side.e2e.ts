@@ -152,7 +152,9 @@ describe('a partner in the console', () => {
 
   it('after a partner creates a new signing secret, the old and the new secret sign each notification', async () => {
     await partner.button('Rotate the secret …').click();
-    await partner.page.getByText('For 24 hours, requests are signed with the old and the new secret').waitFor();
+    await partner.page
+      .getByText('For 24 hours, requests will be signed with both the old and the new secret')
+      .waitFor();
     await partner.inDialog('Create new secret').click();
     await partner
       .dialog('The new signing secret')

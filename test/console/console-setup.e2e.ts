@@ -121,7 +121,7 @@ describe('the set-up pages', () => {
     await driver.dialog().getByText('Disabled', { exact: true }).click();
     await driver.inDialog('Save').click();
     const asked = driver.page.getByRole('alertdialog', { name: `Disable ${username}?` });
-    await asked.getByText('Enabling it again does not restore them').waitFor();
+    await asked.getByText('Enabling the user or application again will not restore them').waitFor();
     expect((await app.given.sql('SELECT disabled FROM users WHERE username = $1', [username]))[0]).toEqual({
       disabled: false,
     });

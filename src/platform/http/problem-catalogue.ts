@@ -1,11 +1,10 @@
-import { faultCatalogue, problemCatalogue } from '../errors.js';
+import { faultCatalogue, isWarning, problemCatalogue } from '../errors.js';
 import { htmlPage } from './page.js';
 import { statusOf } from './problem.filter.js';
 
 /** An entry of the error catalogue: a problem, or an error in a member or parameter of a request. */
 export interface CatalogueEntry {
   readonly code: string;
-  /** The status of the response; 200 for a warning, which does not refuse the request. */
   readonly status: number;
   readonly title: string;
   readonly description: string;
@@ -15,10 +14,10 @@ export interface CatalogueEntry {
   readonly members: readonly string[];
 }
 
-const WARNED = 200;
+const ACCEPTED = 'This is a warning: the request or the line is accepted.';
 
-const meaningOf = (status: number): string =>
-  status === WARNED ? 'A warning: the request or the line is accepted nevertheless.' : `Status ${status}.`;
+/** Returns the sentences about the status; none for a warning, which does not refuse the request. */
+const statusText = ({ code, status }: CatalogueEntry): string[] => (isWarning(code) ? [] : [`Status ${status}.`]);
 
 /**
  * Returns the entries of the error catalogue in alphabetical order: one for every value of `code` and of
@@ -31,12 +30,12 @@ export function catalogueEntries(): CatalogueEntry[] {
   const known = new Set(problems.map((problem) => problem.code));
   const faults = faultCatalogue()
     .filter(({ code }) => !known.has(code))
-    .map(({ code, description, remedy, isWarning }) => ({
+    .map(({ code, description, remedy }) => ({
       ...{
         code,
-        status: isWarning ? WARNED : statusOf('invalid'),
-        title: isWarning ? 'A value may be wrong' : 'A member or parameter is not valid',
-        description,
+        status: statusOf('invalid'),
+        title: isWarning(code) ? 'A value may be wrong' : 'A member or parameter is not valid',
+        description: isWarning(code) ? `${description} ${ACCEPTED}` : description,
         remedy,
         members: [],
       },
@@ -49,24 +48,26 @@ export function catalogueEntries(): CatalogueEntry[] {
  * @param basePath the path of the service, with which the addresses of the entries begin
  */
 export function cataloguePage(title: string, entries: readonly CatalogueEntry[], basePath: string): string {
-  const shown = entries.map(
-    ({ code, status, description, remedy, members }) => `<section class="problem">
+  const shown = entries.map((entry) => {
+    const { code, description, remedy, members } = entry;
+    return `<section class="problem">
 <h2><a href="${escape(`${basePath}/problems/${code}`)}"><code>${escape(code)}</code></a></h2>
-<p>${escape(meaningOf(status))} ${escape(description)}</p>
+<p>${escape([...statusText(entry), description].join(' '))}</p>
 ${remedy === null ? '' : `<p>${escape(remedy)}</p>`}
 ${members.length === 0 ? '' : `<p>Further members: ${members.map((member) => `<code>${escape(member)}</code>`).join(', ')}</p>`}
-</section>`,
-  );
+</section>`;
+  });
   return htmlPage({ title: escape(title), body: `<h1>${escape(title)}</h1>\n${shown.join('\n')}`, base: basePath });
 }
 
 /** Renders the error catalogue as Markdown for the documentation. */
 export function catalogueMarkdown(): string {
-  const shown = catalogueEntries().map(({ code, status, title, description, remedy, members }) => {
+  const shown = catalogueEntries().map((entry) => {
+    const { code, title, description, remedy, members } = entry;
     const further =
       members.length === 0 ? [] : [`Further members: ${members.map((member) => `\`${member}\``).join(', ')}.`];
     const what = remedy === null ? [`**${title}.** ${description}`] : [description, `**Remedy:** ${remedy}`];
-    return [`## ${code}`, meaningOf(status), ...what, ...further].join('\n\n');
+    return [`## ${code}`, ...statusText(entry), ...what, ...further].join('\n\n');
   });
   return `# Error catalogue
 
