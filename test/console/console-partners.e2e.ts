@@ -233,7 +233,7 @@ describe('partners in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
     await open();
     await driver.button('Delete …').click();
-    await driver.dialog().getByText('The undelivered events of 2 bookings are resolved').waitFor();
+    await driver.dialog().getByText('The undelivered events of 2 bookings will be resolved').waitFor();
     await driver.inDialog('Delete').click();
     await driver.dialog().getByText('Type the text exactly as shown.').waitFor();
     await driver.dialog().getByLabel('Type delete to continue').fill('delete');
