@@ -66,7 +66,10 @@ describe('the codes of faults', () => {
     const text = `fault('one', ''); oneOf(['A'], 'two'); add('/x', 'three', ''); text({ code: 'four' });
       throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });
       declareWarnings({ eight: ['', ''] });`;
-    expect(codesIn(text)).toEqual({ answered: ['one', 'two', 'three', 'four', 'five'], declared: ['six', 'seven', 'eight'] });
+    expect(codesIn(text)).toEqual({
+      answered: ['one', 'two', 'three', 'four', 'five'],
+      declared: ['six', 'seven', 'eight'],
+    });
   });
 });
 
