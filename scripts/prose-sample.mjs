@@ -17,7 +17,7 @@ import ts from 'typescript';
 
 const require = createRequire(import.meta.url);
 require('../test/support/run-typescript.cjs');
-const { filesIn, passagesOfProgram, programsIn, read } = require('../test/architecture/prose.ts');
+const { commentsOf, filesIn, programsIn, read, titlesOf } = require('../test/architecture/prose.ts');
 
 const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, count: { type: 'string', default: '30' } },
@@ -124,29 +124,13 @@ function textsOfScreen(source) {
   return texts.map((text) => text.trim()).filter((text) => /^[A-Z][a-z]* /.test(text));
 }
 
-/** Returns the titles of tests, including those of `each`. */
-function titlesOfTests(source) {
-  const titles = [];
-  const visit = (node) => {
-    const called = ts.isCallExpression(node) && (node.expression.expression ?? node.expression.tag ?? node.expression);
-    const [title] = called ? node.arguments : [];
-    if (called && /^(?:it|test)(?:\.each)?$/.test(called.getText()) && title && ts.isStringLiteralLike(title))
-      titles.push(title.text);
-    ts.forEachChild(node, visit);
-  };
-  visit(ts.createSourceFile('test.ts', source, ts.ScriptTarget.Latest, true));
-  return titles;
-}
-
 const kinds = {
   document: of(documents, passagesOfDocument),
   changelog: of(['CHANGELOG.md'], passagesOfDocument),
-  comment: of(programs, (source) =>
-    passagesOfProgram(source.replaceAll(/^\s*(?:if \(\w+\) )?(?:describe|it|test)(?:\.each)?\b(?=[(.])/gm, '')),
-  ),
+  comment: of(programs, commentsOf),
   title: of(
     programs.filter((file) => /\.(?:spec|e2e)\.ts$/.test(file)),
-    titlesOfTests,
+    (source) => titlesOf(source, ['it', 'test']),
   ),
   screen: of(filesIn(root, 'console/src', ['.tsx', '.ts']), textsOfScreen),
   problem: of(['docs/problems.md'], entriesOfCatalogue),

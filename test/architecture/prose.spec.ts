@@ -55,9 +55,11 @@ describe('the prose rules', () => {
           'const url = "https://x"; // Who?',
           "it('does it', f);",
           "describe.each([1])('of %s', f);",
+          "it.each([['a']])('with %s', f);",
+          'test(`in ${place}`, f);',
         ].join('\n'),
       ),
-    ).toEqual(['Locks the row.', 'What is\nleft.', 'Who?', 'does it', 'of %s']);
+    ).toEqual(['Locks the row.', 'What is\nleft.', 'Who?', 'does it', 'of %s', 'with %s', 'in ${place}']);
   });
 
   it.each([

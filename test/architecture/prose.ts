@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import ts from 'typescript';
 
 /**
  * Words that only this project uses, each with the usual word of the field. Words in code (`gathering`) are skipped.
@@ -61,16 +62,35 @@ export function passagesOfMarkdown(markdown: string): string[] {
 
 /** Extracts the comments and the titles of tests from a program's text. */
 export function passagesOfProgram(source: string): string[] {
+  return [...commentsOf(source), ...titlesOf(source)];
+}
+
+/** Extracts the comments from a program's text. */
+export function commentsOf(source: string): string[] {
   const blocks = [...source.matchAll(/(?:^|\s)\/\*\*?\s([^]*?)\*\//g)].map(([, text]) =>
     text.replaceAll(/^\s*\* ?/gm, '').trim(),
   );
   const lines = [...source.matchAll(/(?:^[ \t]*\/\/ .*\n?)+|[ \t]\/\/ .*/gm)].map(([text]) =>
     text.replaceAll(/^\s*\/\/ /gm, '').trim(),
   );
-  const titles = [...source.matchAll(/\b(?:describe|it|test)(?:\.each\([^`'"]*?\))?\(\s*([`'"])(.+?)\1,/g)].map(
-    ([, , title]) => title,
-  );
-  return [...blocks, ...lines, ...titles];
+  return [...blocks, ...lines];
+}
+
+/** Extracts the titles of tests, including those of `each`, from a program's text. */
+export function titlesOf(source: string, functions = ['describe', 'it', 'test']): string[] {
+  const called = new RegExp(`^(?:${functions.join('|')})(?:\\.each)?$`);
+  const titles: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node)) {
+      const [title] = node.arguments;
+      const callee = ts.isCallExpression(node.expression) ? node.expression.expression : node.expression;
+      const isText = title && (ts.isStringLiteralLike(title) || ts.isTemplateExpression(title));
+      if (isText && called.test(callee.getText())) titles.push(title.getText().slice(1, -1));
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('test.ts', source, ts.ScriptTarget.Latest, true));
+  return titles;
 }
 
 /** Lists the files below a folder with one of the extensions, except for installed and built files. */
