@@ -3,6 +3,7 @@ import { api, dataOf } from '../api/client';
 import { useScopes } from '../api/session';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
+import { counted } from '../components/counted';
 import { download } from '../components/list-csv';
 import { toast } from '../components/toast';
 import type { CandidateRecord } from './record-text';
@@ -48,16 +49,12 @@ export function CandidateRights({ path, name, records }: Props) {
         <>
           <p>
             Names, contact data, attributes, photos, links and personal data in results and notifications will be
-            removed from {records.length} {records.length === 1 ? 'record' : 'records'}.
+            removed from {counted(records.length, 'record', 'records')}.
           </p>
-          {cancelled > 0 && (
-            <p>
-              {cancelled} open {cancelled === 1 ? 'record' : 'records'} will be cancelled.
-            </p>
-          )}
+          {cancelled > 0 && <p>{counted(cancelled, 'open record', 'open records')} will be cancelled.</p>}
           {open > 0 && (
             <p className="note warn">
-              {open} {open === 1 ? 'record is' : 'records are'} booked. Cancel each open booking first.
+              {counted(open, 'record is', 'records are')} booked. Cancel each open booking first.
             </p>
           )}
           <p>Record states, scores and delivery records will be kept under a pseudonym. This cannot be undone.</p>

@@ -13,6 +13,7 @@ import type { Page } from '../api/client';
 import { Badge } from './badge';
 import { Code } from './code';
 import { Copyable } from './copy';
+import { counted } from './counted';
 import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
 import { CsvButton } from './list-csv';
 import { Empty } from './states';
@@ -118,11 +119,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
     <div ref={frame} className="list-frame" tabIndex={-1}>
       <div className="list-bar">
         <span className="hint" aria-live="polite">
-          {held ? (
-            <HeldNote held={held} />
-          ) : (
-            (count ?? `${rows.length.toLocaleString('en')} ${rows.length === 1 ? 'row' : 'rows'}`)
-          )}
+          {held ? <HeldNote held={held} /> : (count ?? counted(rows.length, 'row', 'rows'))}
         </span>
         <ColumnChoice
           columns={table.getAllLeafColumns().map((column) => ({

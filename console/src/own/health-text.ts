@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client';
 import type { Tone } from '../components/badge';
+import { counted } from '../components/counted';
 import { conditionOf } from '../partners/condition';
 
 type Subscription = Schemas['OwnSubscription'];
@@ -57,6 +58,5 @@ function wordsOf(word: string, subscription: Subscription): Pick<Health, 'fact' 
 
 function waitingText({ statistics: { bookings_waiting: waiting } }: Subscription): string {
   if (waiting === 0) return 'No notification is waiting.';
-  const bookings = waiting === 1 ? '1 booking has' : `${waiting.toLocaleString('en')} bookings have`;
-  return `${bookings} undelivered notifications.`;
+  return `${counted(waiting, 'booking has', 'bookings have')} undelivered notifications.`;
 }

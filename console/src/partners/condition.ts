@@ -1,5 +1,6 @@
 import { serviceNow } from '../api/clock';
 import type { Tone } from '../components/badge';
+import { counted } from '../components/counted';
 
 interface Condition {
   state: string;
@@ -31,6 +32,6 @@ export function certificateText(
   if (notAfter == null) return null;
   const days = Math.floor((Date.parse(notAfter) - now) / DAY_MS);
   if (days < 0) return ['ended', 'bad'];
-  const text = days === 0 ? 'less than a day left' : `${days.toLocaleString('en')} ${days === 1 ? 'day' : 'days'} left`;
+  const text = days === 0 ? 'less than a day left' : `${counted(days, 'day', 'days')} left`;
   return [text, days < AT_ONCE_DAYS ? 'bad' : days < SOON_DAYS ? 'warn' : 'quiet'];
 }

@@ -5,6 +5,7 @@ import { api, dataOf, type Schemas } from '../api/client';
 import { useScopes } from '../api/session';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
+import { counted } from '../components/counted';
 import { toast } from '../components/toast';
 import { InvitePartner } from './invitation';
 import { SigningSecretDialog } from './signing-secret-dialog';
@@ -69,7 +70,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
             {name ?? url ?? 'This partner'} will receive no more notifications.{' '}
             {waiting === 0
               ? 'No notification is waiting for this partner.'
-              : `The undelivered events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} will be resolved and never sent.`}
+              : `The undelivered events of ${counted(waiting, 'booking', 'bookings')} will be resolved and never sent.`}
           </p>
           <p>This cannot be undone.</p>
         </>

@@ -1,4 +1,5 @@
 import { api, pageOf, type Page, type Schemas } from '../api/client';
+import { counted } from '../components/counted';
 import type { FieldValue, SchemaName } from '../components/form-rules';
 
 /** An entry of an account's catalogue, of any kind. */
@@ -37,10 +38,8 @@ const text = (value: string | number | null | undefined) => (value == null ? '' 
 function retakeTexts(policy: Schemas['RetakeModel'] | null | undefined): string[] {
   const { wait_days: wait, max_attempts: most, period_days: period } = policy ?? {};
   return [
-    ...(wait == null ? [] : [`retake after ${wait} ${wait === 1 ? 'day' : 'days'}`]),
-    ...(most == null
-      ? []
-      : [`${most} ${most === 1 ? 'attempt' : 'attempts'}${period == null ? '' : ` in ${period} days`}`]),
+    ...(wait == null ? [] : [`retake after ${counted(wait, 'day', 'days')}`]),
+    ...(most == null ? [] : [`${counted(most, 'attempt', 'attempts')}${period == null ? '' : ` in ${period} days`}`]),
   ];
 }
 
