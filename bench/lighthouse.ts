@@ -1,8 +1,8 @@
 /**
- * Runs Lighthouse on pages of the console with a signed-in operator and an error queue, as a slow telephone and as a
- * desktop computer. Lighthouse is fetched from npm at run time, because nothing else needs it.
+ * Runs Lighthouse on pages of the console, with a signed-in operator and an error queue, and on public pages. Each page
+ * is loaded as on a slow telephone and as on a desktop computer. Lighthouse is fetched from npm at run time, because nothing else needs it.
  *
- * usage: node dist/bench/lighthouse.js [--rows 2000]   (goal: each figure 95 or more)
+ * usage: node dist/bench/lighthouse.js [--rows 2000 --pages docs,guide]   (goal: each figure 95 or more)
  */
 import 'reflect-metadata';
 import { execFile } from 'node:child_process';
@@ -15,7 +15,7 @@ import { fillQueue, makeOperator, startInside } from './inside.js';
 
 const LIGHTHOUSE = 'lighthouse@12.8.2';
 const GOAL = 95;
-const PAGES = { home: '', queue: '/queue' };
+const PAGES = { home: '/console', queue: '/console/queue', start: '/', docs: '/docs', guide: '/guide' };
 const METRICS = [
   'first-contentful-paint',
   'largest-contentful-paint',
@@ -35,16 +35,17 @@ interface Report {
 }
 
 async function main(): Promise<boolean> {
-  const { values } = parseArgs({ options: { rows: { type: 'string', default: '2000' } }, strict: false });
+  const { values } = parseArgs({ options: { rows: { type: 'string', default: '2000' }, pages: { type: 'string' } } });
+  const pages = values.pages?.split(',') ?? Object.keys(PAGES);
   const { baseUrl, token, account, database, databaseUrl, ...service } = await startInside();
   await fillQueue(database, databaseUrl, account, Number(values.rows));
   const cookie = await signIn(baseUrl, await makeOperator(baseUrl, token));
   const port = await freePort();
   const browser = await startBrowser([`--remote-debugging-port=${port}`]);
   let isWell = true;
-  for (const [page, path] of Object.entries(PAGES))
+  for (const [page, path] of Object.entries(PAGES).filter(([name]) => pages.includes(name)))
     for (const [form, options] of Object.entries(FORMS)) {
-      const { categories, audits, environment } = await reportOf(`${baseUrl}/console${path}`, cookie, port, options);
+      const { categories, audits, environment } = await reportOf(`${baseUrl}${path}`, cookie, port, options);
       const scores = Object.values(categories).map(
         ({ title, score }) => [title, Math.round((score ?? 0) * 100)] as const,
       );

@@ -51,6 +51,8 @@ const WARM_UP_MS = 10_000;
 const QUIET_MS = 60_000;
 /** The number of bookings that are made at the same time. A higher number would saturate two cores. */
 const WORKERS = 4;
+/** The pause of each worker between two bookings, in milliseconds. */
+const REST_MS = 25;
 /**
  * The delay, in milliseconds, before a process is asked to end, so that calls that have already chosen the process can
  * connect to it.
@@ -113,7 +115,7 @@ async function run(stops: Stop[]): Promise<boolean> {
 
   let calls = 0;
   const baseUrl = () => services[calls++ % services.length].baseUrl;
-  const load = new BookingLoad({ baseUrl, account, token, workers: WORKERS, restMs: 100, timeoutMs: 60_000 });
+  const load = new BookingLoad({ baseUrl, account, token, workers: WORKERS, restMs: REST_MS, timeoutMs: 60_000 });
   await pause(WARM_UP_MS);
   const [quiet, during, whileStarting]: [number[], number[], number[]] = [[], [], []];
   let features: LaterFeatures | null = null;
