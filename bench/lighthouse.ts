@@ -1,5 +1,5 @@
 /**
- * Runs Lighthouse on pages of the console with a signed-in operator and an error queue, as a slow telephone and as a
+ * Runs Lighthouse on pages of the console with a signed-in operator and an error queue, simulating a slow phone and a
  * desktop computer. Lighthouse is fetched from npm at run time, because nothing else needs it.
  *
  * usage: node dist/bench/lighthouse.js [--rows 2000]   (goal: each figure 95 or more)
@@ -26,7 +26,7 @@ const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 
 interface Report {
   /**
-   * The speed of this machine, as Lighthouse measures it. The simulated telephone should be four times slower than a
+   * The speed of this machine, as Lighthouse measures it. The simulated phone should be four times slower than a
    * desktop computer whose measured speed is 1,500.
    */
   environment: { benchmarkIndex: number };
