@@ -1,8 +1,10 @@
-/** Declares the types of the part of autocannon that the load program uses, because the package has none. */
+/**
+ * Declares types for the part of autocannon that the load program uses, because the package has no types of its own.
+ */
 declare module 'autocannon' {
   /**
-   * The state that an autocannon connection keeps from one request to the next, until its list of requests starts
-   * again.
+   * The state that an autocannon connection keeps from one request to the next, until the connection repeats its list
+   * of requests.
    */
   export interface LoadContext {
     candidate?: string;

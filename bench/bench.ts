@@ -3,7 +3,7 @@
  * [--only=machine,rest,processes,notifications,growth,neighbours,process]`.
  *
  * It starts everything that it needs, on a separate PostgreSQL, and compares programs in alternating rounds, so that a
- * disturbance of the machine slows all of them. No minimum speed is required. A failed request or a crashed program
+ * disturbance on the machine slows all of them. No minimum speed is required. A failed request or a crashed program
  * ends the run with exit code 1.
  */
 import { availableParallelism, cpus } from 'node:os';

@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 
 export interface Call {
   (number: number): Promise<void>;
-  /** Runs before each measured call; its duration does not count. */
+  /** Runs before each measured call. Its own duration is not measured. */
   before?: () => Promise<void>;
 }
 
@@ -58,8 +58,9 @@ export class Caller {
 }
 
 /**
- * Makes `count` calls of each of the two kinds in alternation, so that a disturbance of the machine slows both kinds.
- * Each of the `atOnce` callers makes one call at a time. Returns the durations of the calls in milliseconds, sorted.
+ * Makes `count` calls of each of two kinds, alternating between the kinds, so that a disturbance on the machine slows
+ * both kinds. Each of the `atOnce` callers makes one call at a time. Returns the durations of the calls in
+ * milliseconds, sorted.
  */
 export async function inTurn(count: number, atOnce: number, both: readonly [Call, Call]): Promise<Float64Array[]> {
   const milliseconds = both.map(() => new Float64Array(count));
@@ -79,8 +80,8 @@ export async function inTurn(count: number, atOnce: number, both: readonly [Call
 }
 
 /**
- * Starts calls at a steady rate, whether or not earlier calls have ended. Returns the durations from the planned start
- * of each call, in milliseconds, sorted.
+ * Starts calls at a steady rate, whether or not earlier calls have ended. Returns the durations, measured from the
+ * planned start of each call, in milliseconds, sorted.
  */
 export async function atRate(perSecond: number, seconds: number, call: Call): Promise<Float64Array> {
   const count = Math.round(perSecond * seconds);

@@ -1,7 +1,7 @@
 /**
- * Shows the upper bound of the speed with Node.js and PostgreSQL: a bare `node:http` server over a `pg` pool with one
- * prepared statement per request. It checks the token, reads or writes the same rows and sends the same response. It
- * has no framework, validation, log, security headers, catalogue check or error handling.
+ * Shows the highest speed that Node.js and PostgreSQL allow: a bare `node:http` server over a `pg` pool with one
+ * prepared statement per request. The server checks the token, reads or writes the same rows as the service, and sends
+ * the same response. It has no framework, validation, log, security headers, catalogue check or error handling.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -20,7 +20,7 @@ export interface ServerOptions {
 }
 
 /**
- * SQL: finds the token $1 by the service's rule: the token must be valid, have the scope `scope`, and have access to
+ * SQL: finds the token $1. As in the service, the token must be valid, have the scope `scope`, and have access to
  * account $2.
  */
 const CALLER = (scope: string) => `WITH caller AS (
@@ -60,7 +60,7 @@ const BODY = `json_strip_nulls(json_build_object('booking_code', $5::text, 'book
   to_char($12::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'exam_code', exam_code, 'exam_portions', portions,
   'location_address', $10::text, 'location_code', $8::text, 'location_name', $9::text, 'location_timezone', $11::text))`;
 
-/** SQL: inserts one notification of a booking event for each partner. */
+/** SQL: inserts one notification about a booking event for each partner. */
 const NOTIFICATIONS = `kept AS (
     INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
     SELECT $13::uuid, 'booking.created', account_code, $5, 1, body, $12, $12, $12 FROM event),
@@ -78,7 +78,7 @@ const NOTIFICATIONS = `kept AS (
     INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
     SELECT subscription_id, place, $5, 1, 'FIRST' FROM drawn RETURNING 1)`;
 
-/** SQL: writes a booking and its event's notifications. */
+/** SQL: writes a booking and the notifications about its event. */
 const BOOK = `${CALLER('bookings')},
   record AS MATERIALIZED (
     SELECT e.*, t.exam_code,

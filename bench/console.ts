@@ -1,6 +1,6 @@
 /**
- * Measures the console in a real browser with a long error queue and many candidates: the time from a key or a click
- * until the browser has drawn the result.
+ * Measures the console in a real browser with a long error queue and many candidates: the time from a key press or a
+ * click until the browser has drawn the result.
  *
  * usage: node dist/bench/console.js [--rows 200000] [--candidates 2000000] [--only 'open a partner']   (goal: each
  * under 100 ms)
@@ -20,7 +20,7 @@ const ROUNDS = 7;
 
 interface Interaction {
   name: string;
-  /** The address of the measured page, and a text whose presence shows that the page is ready. */
+  /** The address of the measured page, and text that appears when the page is ready. */
   path: string;
   ready: string;
   act: (page: Page) => Promise<void>;
@@ -181,8 +181,8 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
 }
 
 /**
- * Measures the time from the last key or click until the condition holds in a drawn frame. The condition is part of the
- * script, because the page's content security policy forbids `eval`.
+ * Measures the time from the last key press or click until the condition holds in a drawn frame. The condition is part
+ * of the script, because the page's content security policy forbids `eval`.
  */
 const watch = (done: string): string => `(() => {
   let began = 0;

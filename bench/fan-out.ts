@@ -1,18 +1,18 @@
 /**
- * Measures the delivery to many partners.
+ * Measures delivery to many partners.
  *
  * 1. An account with 1, 10, 100 and 1,000 subscriptions: the cost of a notification, as the processor time of the
  *    service and of PostgreSQL together, and the notifications per second. The cost of an event without a subscription
- *    is subtracted, because its share in the cost of a notification depends on the number of subscriptions. The figures
+ *    is subtracted, because its share of the cost of a notification depends on the number of subscriptions. The figures
  *    are medians of alternating rounds.
  *
- * 2. A thousand partners in fifty accounts: 200 of the partners hang, and 50 have a silent name server. The figure is
- *    the time from the booking request to each arrival at the other partners, in alternating rounds with and without
- *    this trouble.
+ * 2. A thousand partners in fifty accounts: 200 of the partners hang, and the name server of 50 does not answer. The
+ *    figure is the time from the booking request to each arrival at the other partners, in alternating rounds with and
+ *    without these failures.
  *
  * usage: node dist/bench/fan-out.js [--notifications 10000] [--partners 1000] [--rounds 4] (goals: a cost of at most
- * 1.3 times the cost with 10 subscriptions; a p95 of at most 1.2 times the p95 without trouble; 300 MiB with a thousand
- * partners. `--notifications 0` omits part 1, `--rounds 0` part 2.)
+ * 1.3 times the cost with 10 subscriptions; a p95 of at most 1.2 times the p95 without failures; 300 MiB of memory with
+ * a thousand partners. `--notifications 0` omits part 1, `--rounds 0` part 2.)
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -38,7 +38,7 @@ const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
 const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
-/** The time, in milliseconds, during which the simulated failures may still have effects after their end. */
+/** The time, in milliseconds, during which the simulated failures may still have effects after they end. */
 const CALM_MS = 3_000;
 /**
  * The time limit, in milliseconds, for notifications to arrive and be recorded. After this time, an error lists the
@@ -47,7 +47,7 @@ const CALM_MS = 3_000;
 const ARRIVE_MS = 60_000;
 
 /**
- * SQL: inserts $3 copies of the booking event $2 of account $1. Their notifications are missing, as after the crash of
+ * SQL: inserts $3 copies of the booking event $2 of account $1. The events have no notifications, as after the crash of
  * a process.
  */
 const LEFT_OVER = `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -134,7 +134,7 @@ class Bench {
     const accounts: string[] = [];
     for (let n = 0; n < partners; n++) {
       if (n % PARTNERS_OF_AN_ACCOUNT === 0) accounts.push(await this.account());
-      // Each account has twenty partners, of which four hang and one has the silent name server.
+      // Each account has twenty partners. Four of them hang, and the name server of one does not answer.
       const kind = n % 20 < 4 ? 'hanging' : n % 20 === 4 ? 'named' : 'well';
       await this.subscribe(accounts.at(-1)!, this.farm.url(kind, n));
     }
@@ -204,8 +204,8 @@ class Bench {
   }
 
   /**
-   * Makes bookings; returns the milliseconds from each booking to each arrival of its notifications at the healthy
-   * partners.
+   * Makes bookings; returns the time in milliseconds from each booking to the arrival of each of its notifications at a
+   * healthy partner.
    */
   private async round(accounts: readonly string[], name: string): Promise<number[]> {
     this.farm.arrivals = [];

@@ -33,14 +33,14 @@ export function ofRounds(name: string, unit: Figure['unit'], rounds: readonly nu
 
 export interface Section {
   readonly title: string;
-  /** The method of the section's measurement, in one or two sentences. */
+  /** The way in which the section measures its figures, in one or two sentences. */
   readonly method: string;
   /** The table of measurements: a header and rows of cells. */
   readonly table: readonly (readonly string[])[];
   readonly figures: readonly Figure[];
   /**
-   * The section's rows in docs/performance.md: each has a question, the measurement, and the figures that answer the
-   * question.
+   * The section's rows in docs/performance.md. Each row has a question, the measurement, and the figures that answer
+   * the question.
    */
   readonly asked: readonly Asked[];
 }

@@ -34,7 +34,7 @@ const SECRET = randomBytes(32);
 useCursorKeys([SECRET]);
 const CLAIMED_AT_ONCE = 32;
 const TRANSLATED_AT_ONCE = 4;
-/** The time, in milliseconds, that a service needs at most to notice that its connections were closed. */
+/** The longest time, in milliseconds, that a service needs to notice that its connections were closed. */
 const NOTICED_MS = 20;
 const NEW_CONNECTIONS = 'first list page over new connections';
 /** The maximum number of calls over new connections; it is small, because opening connections is slow. */
@@ -67,18 +67,21 @@ const CLOSE_ALL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 interface Side {
   calls: Record<(typeof NAMES)[number], Call>;
   service: number;
-  /** Returns PostgreSQL's processes for the database, with the seconds of processor time of each. */
+  /** Returns PostgreSQL's processes for the database, each with its processor time in seconds. */
   postgres: () => Promise<Map<number, number>>;
 }
 
-/** The cost of one call: its median in milliseconds, and the processor time of the service and of PostgreSQL in µs. */
+/**
+ * The cost of one call: its median duration in milliseconds, and the processor time of the service and of PostgreSQL in
+ * µs.
+ */
 interface Cost {
   p50: number;
   service: number;
   postgres: number;
 }
 
-/** Measures the same calls with little and with much data, on two services that run in parallel. */
+/** Measures the same calls on a small and on a large database, on two services that run in parallel. */
 export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section> {
   const [small, large] = await Promise.all([
     open(stage, 'growth_small', SMALL),
@@ -123,7 +126,7 @@ function shifted(call: Call, from: number): Call {
 
 async function open(stage: Stage, database: string, size: DataSize): Promise<Side> {
   const databaseUrl = await stage.createDatabase(database);
-  // This service does not deliver notifications, because the claim of notifications is measured separately.
+  // This service does not deliver notifications, because the claiming of notifications is measured separately.
   const service = await BenchedService.start(join(stage.folder, database), databaseUrl, {
     ROLES: 'api',
     SECRETS_KEY: SECRET.toString('base64'),
@@ -188,13 +191,16 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
   return { calls, service: service.pid, postgres };
 }
 
-/** Returns the cursor that the services would return for a page; this program knows their key. */
+/**
+ * Returns the cursor that the services would return for a page; this program knows the key with which they encrypt
+ * cursors.
+ */
 function cursor(position: number): string {
   return sealCursor(String(position));
 }
 
 /**
- * Claims notifications by the statement of the delivery loop, and rolls the claim back, so that the backlog stays the
+ * Claims notifications with the statement of the delivery loop, and rolls the claim back, so that the backlog stays the
  * same.
  */
 async function claim(client: pg.Client): Promise<void> {
@@ -230,7 +236,8 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
   const of = (...which: Parameters<typeof each>) => median(each(...which));
   const ratio = (name: string, what: keyof Cost) =>
     median(costs.get(name)!.map((measured) => measured.large[what] / measured.small[what]));
-  // PostgreSQL's processor time is counted per connection process, so the time of closed connections would be missing.
+  // PostgreSQL's processor time is counted for each connection's process, so the time of closed connections would be
+  // missing.
   const isAccounted = (name: string) => name !== NEW_CONNECTIONS;
   const thousands = (count: number) =>
     count < 1_000_000 ? `${count / 1000} thousand` : `${count / 1_000_000} million`;

@@ -2,8 +2,8 @@
  * Runs the hostile tenant of hostile-neighbour.ts in a separate process, so that it does not share an event loop with
  * the measured calls of the other tenant.
  *
- * It replies to `{ attack: <name> }` when the attack has begun, and to `{ end: true }` when the attack has ended. The
- * second reply contains the number of repetitions.
+ * The process replies to `{ attack: <name> }` when the attack has begun, and to `{ end: true }` when the attack has
+ * ended. The second reply contains the number of repetitions.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ import { endWithOrchestrator, programOptions, tell } from './program.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The network address from which the hostile tenant calls; the other tenant has another address. */
+/** The network address from which the hostile tenant calls; the other tenant has a different address. */
 const HOSTILE_ADDRESS = '127.0.0.2';
 const RESULTS = '/registrations/registration/results';
 

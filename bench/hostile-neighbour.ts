@@ -3,8 +3,8 @@
  * is the well-behaved tenant's p99 during the attack divided by its p99 without the attack; each p99 is the median of
  * the rounds. For attacks that list, export or read the feed, the p95 is used instead.
  *
- * In a third kind of round, the hostile tenant attacks another program, which discards everything. The slowdown in this
- * round is caused only by the processor cores that all programs share.
+ * In a third kind of round, the hostile tenant attacks another program, which discards everything. In this round, only
+ * the competition for processor cores causes a slowdown.
  *
  * usage: node dist/bench/hostile-neighbour.js [--rounds 5] [--calls 1000] [--contest 3]   (goal: each ratio at most 2)
  */
@@ -39,11 +39,11 @@ interface Tenant {
 
 interface Contest {
   readonly name: string;
-  /** The name of the attack, as hostile-attacker.ts knows it. */
+  /** The name of the attack in hostile-attacker.ts. */
   readonly attack: string;
-  /** The calls of the well-behaved tenant during the attack. */
+  /** The calls that the well-behaved tenant makes during the attack. */
   readonly work: (tenant: Tenant, count: number) => Promise<unknown>;
-  /** The quantile of the durations that is measured; 0.99 by default. */
+  /** The measured quantile of the durations; 0.99 by default. */
   readonly quantile?: number;
 }
 
@@ -129,7 +129,7 @@ async function fill(tenant: Tenant, origin: string): Promise<void> {
 }
 
 /**
- * Makes the given number of calls of the well-behaved tenant, several at a time. Returns their durations in
+ * Makes the given number of calls as the well-behaved tenant, several at a time. Returns their durations in
  * milliseconds, sorted.
  */
 async function timesOf({ work }: Contest, tenant: Tenant, calls: number, first: number): Promise<Float64Array> {
@@ -181,7 +181,7 @@ async function main(): Promise<boolean> {
   };
 
   const ratios: number[] = [];
-  // The counter continues over all contests, so that no two contests create the same candidate.
+  // The counter continues across all contests, so that no two contests create the same candidate.
   let count = 0;
   for (const contest of CONTESTS.filter(({ name }) => name.startsWith(values.contest as string)).toReversed()) {
     const p50: Record<(typeof STATES)[number], number[]> = { alone: [], elsewhere: [], beside: [] };

@@ -1,6 +1,7 @@
 /**
- * Runs Lighthouse on pages of the console, with a signed-in operator and an error queue, and on public pages. Each page
- * is loaded as on a slow telephone and as on a desktop computer. Lighthouse is fetched from npm at run time, because nothing else needs it.
+ * Runs Lighthouse on pages of the console, with a signed-in operator and an error queue, and on public pages. It
+ * simulates a slow phone and a desktop computer. Lighthouse is fetched from npm at run time, because nothing else needs
+ * it.
  *
  * usage: node dist/bench/lighthouse.js [--rows 2000 --pages docs,guide]   (goal: each figure 95 or more)
  */
@@ -26,7 +27,7 @@ const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 
 interface Report {
   /**
-   * The speed of this machine, as Lighthouse measures it. The simulated telephone should be four times slower than a
+   * The speed of this machine, as Lighthouse measures it. The simulated phone should be four times slower than a
    * desktop computer whose measured speed is 1,500.
    */
   environment: { benchmarkIndex: number };

@@ -10,16 +10,18 @@ import { quantile } from './figures.js';
 export const CONNECTIONS = 32;
 
 export interface LoadJob {
-  /** The servers that get the load. Each server gets it over {@link CONNECTIONS} connections of its own. */
+  /** The servers to load, each over {@link CONNECTIONS} connections of its own. */
   url: string | string[];
   kind: keyof typeof REQUESTS;
   scene: Scene;
   token: string;
-  /** The number of existing candidates, `seeded-1` …: each is read repeatedly, and gets one booking. */
+  /**
+   * The number of existing candidates, `seeded-1` and so on. Each candidate is read repeatedly, and gets one booking.
+   */
   candidates: number;
-  /** A part of the names of created candidates. Every load on the same database needs a different label. */
+  /** A part of the name of each created candidate. Every load on the same database needs a different label. */
   label: string;
-  /** Whether each request that creates or books has its own Idempotency-Key. */
+  /** Whether each request that creates a record or a booking has its own Idempotency-Key. */
   keyed?: boolean;
   seconds: number;
 }
@@ -83,7 +85,7 @@ async function perform(job: LoadJob): Promise<void> {
   tell({ result, failed });
 }
 
-/** Returns the header with a new Idempotency-Key for the request; an empty object for a job without keys. */
+/** Returns a header with a new Idempotency-Key for the request, or an empty object for a job without keys. */
 const keyOf = ({ kind, label, keyed }: LoadJob, number: number): Record<string, string> =>
   keyed ? { 'idempotency-key': `${kind}-${label}-${number}` } : {};
 
@@ -133,10 +135,10 @@ function bookRequest(job: LoadJob): LoadRequest {
   };
 }
 
-/** The number of times that a client reads a record between two changes of the record. */
+/** The number of times that a client reads a record between two changes to the record. */
 const LOOKS = 20;
 
-/** Builds the mix of calls that a client makes during a day; each booking is cancelled. */
+/** Builds the mix of calls that a client makes during a day; each booking is later cancelled. */
 function dayRequests(job: LoadJob): LoadRequest[] {
   const { scene, token, label } = job;
   const [before, after] = createBody(scene, '<candidate>').split('<candidate>');

@@ -23,7 +23,7 @@ const QUIET = 'quiet';
  */
 const TOKENS_PER_SECOND = 2;
 const FLOOD = 'a flood of token requests';
-/** The attacks of hostile-attacker.ts that a hostile tenant performs. */
+/** The attacks in hostile-attacker.ts that a hostile tenant performs. */
 const ATTACKS: Readonly<Record<string, string>> = {
   [FLOOD]: 'token requests',
   'results of 8 MiB and 99,000 members': 'as many values as allowed',
@@ -48,7 +48,7 @@ type Neighbour = (round: number) => Promise<() => Promise<unknown>>;
 
 /**
  * Measures how much heavy use by another client, the neighbour, slows calls down. The figures are the p99 of creates
- * and reads at a steady rate, with each kind of neighbour and without any.
+ * and reads at a steady rate, with each kind of neighbour and without a neighbour.
  */
 export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Section> {
   const databaseUrl = await stage.createDatabase(DATABASE);

@@ -19,11 +19,11 @@ import { BOOKING_BODY, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
-/** The numbers of partners with which the delivery is measured. */
+/** The numbers of partners with which delivery is measured. */
 const PARTNERS = [4, 1, 100];
 const EVENTS_PER_SECOND = 200;
 const PEER = 'graphile-worker';
-/** The number of parallel requests of the compared program, equal to the service's limit for the partners. */
+/** The number of parallel requests by the compared program, which equals the service's limit for the partners. */
 const PEER_CONCURRENCY = 48;
 /** The number of subscriptions of a second account, which should not slow the measured account. */
 const OTHERS = 1_000;
@@ -39,7 +39,7 @@ interface Sizes {
   seconds: number;
 }
 
-/** A compared program, which sends a backlog of notifications to the common receiver. */
+/** A compared program, which sends a backlog of notifications to the shared receiver. */
 interface Contender {
   name: string;
   database: string;
@@ -88,8 +88,9 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
 }
 
 /**
- * Returns the service as a compared program, which is started by activating its partners and stopped by suspending
- * them. The delivery loop finds due notifications within a second, and the measured time starts with the first PUT.
+ * Returns the service as one of the compared programs. It is started by activating its partners, and stopped by
+ * suspending them. The delivery loop finds due notifications within a second, and the measured time starts with the
+ * first PUT.
  */
 function ofService(stage: Stage, service: BenchedService, subscriptions: readonly string[]): Contender {
   return {
@@ -126,8 +127,8 @@ async function ofPeer(stage: Stage, { url, caPem }: ReceiverReady): Promise<Cont
 type Pids = Readonly<Record<'service' | 'postgres', readonly number[]>>;
 
 /**
- * Measures the notifications per second, from the first PUT to the partner until the program has no work left. Also
- * measures the processor time in seconds.
+ * Measures the number of notifications per second, from the first PUT to the partner until the program has no work
+ * left. Also measures the processor time in seconds.
  */
 async function drain(
   stage: Stage,
@@ -157,8 +158,8 @@ async function expectRequests(receiver: Program, expectation: Expectation): Prom
 }
 
 /**
- * Checks that the service kept its guarantees at the measured speed: each notification is sent once, is logged, and is
- * sent in the order of the booking's events.
+ * Checks that the service kept its guarantees at the measured speed: each notification is sent once and logged, and a
+ * booking's notifications are sent in the order of its events.
  */
 async function assertOrder(client: Client, count: number): Promise<void> {
   const { rows } = await client.query<{ delivered: number; attempts: number; overtaken: number }>(
@@ -176,7 +177,7 @@ async function assertOrder(client: Client, count: number): Promise<void> {
 }
 
 /**
- * Measures the delay of notifications with and without many subscriptions of another account, in alternating rounds.
+ * Measures the delay of notifications with and without many subscriptions in another account, in alternating rounds.
  */
 async function measureDelays(
   stage: Stage,
@@ -222,7 +223,7 @@ interface TimedBookings {
 }
 
 /**
- * Measures the time from the commit of a booking until the partner has the whole request; returns the times in
+ * Measures the time from the commit of a booking until the partner has received the whole request; returns the times in
  * milliseconds, sorted.
  */
 async function measureDelay(

@@ -1,6 +1,6 @@
 /**
- * Makes the service resolve names at the server in `BENCH_NAME_SERVER` instead of the system's name server. `--require`
- * loads this program before the service.
+ * Makes the service resolve names with the server in `BENCH_NAME_SERVER` instead of the system's name server.
+ * `--require` loads this program before the service.
  */
 import { createRequire } from 'node:module';
 import type { Resolver as NodeResolver } from 'node:dns/promises';

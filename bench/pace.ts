@@ -1,5 +1,5 @@
 /**
- * Tests the delivery to a partner whose rate limit changes over time; the partner reports the limit only by 429.
+ * Tests delivery to a partner whose rate limit changes over time; the partner reports the limit only by 429.
  *
  * The test runs with one process and with three processes. The partner has a long backlog and allows each of the rates
  * in turn. The figures are the used share of each rate, the share of 429 among the responses, and the notifications
@@ -47,11 +47,14 @@ const { values: options } = parseArgs({
 });
 const numbers = (list: string) => list.split(',').map(Number);
 
-/** Two partners in one server: `/paced` accepts the allowed number of requests in any second, `/other` accepts all. */
+/**
+ * Two partners in one server: `/paced` accepts the allowed number of requests in any second, and `/other` accepts all
+ * requests.
+ */
 class Partners {
   /** The number of requests that the partner with the rate limit allows in any second. */
   allowed = 0;
-  /** The numbers of accepted and of refused requests to the partner with the rate limit. */
+  /** The numbers of accepted and refused requests to the partner with the rate limit. */
   counts = { taken: 0, refused: 0 };
   /** The time at which the first notification of each booking arrived at the partner without a rate limit. */
   readonly arrivals = new Map<string, number>();
@@ -117,7 +120,10 @@ class Bench {
     private readonly token: string,
   ) {}
 
-  /** Measures the p95 delay of the partner without a rate limit, in milliseconds, while nothing else is sent. */
+  /**
+   * Measures the p95 delay of notifications to the partner without a rate limit, in milliseconds, while nothing else is
+   * sent.
+   */
   async quiet(seconds: number): Promise<number> {
     await this.client.query('DELETE FROM subscriptions');
     await this.subscribe(this.account, 'other');

@@ -1,6 +1,6 @@
 /**
- * Simulates many partners in one process: they are paths of one HTTPS server, and some of their names are known only to
- * a name server in the same process.
+ * Simulates many partners in one process. Each partner is a path on one HTTPS server, and some of the partners' names
+ * are known only to a name server in the same process.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -66,7 +66,8 @@ export class PartnerFarm {
 
   /**
    * Returns the address of a partner. A partner of the kind `well` always answers. A partner of the kind `hanging`
-   * hangs during trouble. The host name of a partner of the kind `named` is known only to the farm's name server.
+   * hangs while `hasTrouble` is true. The host name of a partner of the kind `named` is known only to the farm's name
+   * server.
    */
   url(kind: 'well' | 'hanging' | 'named', n: number): string {
     const { port } = this.server.address() as AddressInfo;

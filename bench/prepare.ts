@@ -32,7 +32,7 @@ export function query(url: string, text: string, values: unknown[] = []): Promis
   });
 }
 
-/** Creates an account with a test, and a token of a new user and a new application, by default with all rights. */
+/** Creates an account with a test, and a token for a new user and a new application, by default with all rights. */
 export async function prepare(
   url: string,
   username = 'bench',
@@ -53,7 +53,7 @@ export async function preparePartner(url: string, subscriptionId: string): Promi
   return token;
 }
 
-/** Creates a user and an application with these scopes; returns a token that is valid for a day. */
+/** Creates a user and an application with the given scopes; returns a token that is valid for a day. */
 async function newToken(url: string, username: string, scopes: readonly string[]): Promise<string> {
   const key = randomCode(20);
   const family = randomUUID();

@@ -36,8 +36,8 @@ interface Measured {
 
 /**
  * Measures one and two API processes over one PostgreSQL, in alternating rounds. The processes share one port of
- * HAProxy with deploy/haproxy/haproxy.cfg. On Debian 12, the benchmark installs HAProxy automatically if it runs as
- * root.
+ * HAProxy, which uses deploy/haproxy/haproxy.cfg. On Debian 12, the benchmark installs HAProxy automatically if it runs
+ * as root.
  */
 export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes): Promise<Section> {
   installPrograms('haproxy');
@@ -106,7 +106,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   return sectionOf(results, rounds, seconds);
 }
 
-/** Starts HAProxy with the port that the API processes share. */
+/** Starts HAProxy on the port that the API processes share. */
 async function startProxy(stage: Stage, processes: readonly ServiceProcess[]): Promise<{ proxy: Daemon; url: string }> {
   const port = await freePort();
   const servers = processes.map(({ baseUrl }, number) => `  server api${number + 1} ${new URL(baseUrl).host}`);

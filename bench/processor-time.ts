@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * The number of ticks per second in which the kernel counts processor time (`getconf CLK_TCK`), the same on every
- * Linux.
+ * The number of ticks per second in which the kernel counts processor time (`getconf CLK_TCK`). It is the same on every
+ * Linux system.
  */
 const TICKS_A_SECOND = 100;
 
@@ -11,7 +11,7 @@ interface Stat {
   ticks: number;
 }
 
-/** Reads `/proc/<pid>/stat`. The name of the process may contain any character; it ends at the last bracket. */
+/** Reads `/proc/<pid>/stat`. The name of the process may contain any character; it ends at the last closing bracket. */
 function statOf(pid: string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

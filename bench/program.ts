@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A program of this folder in a separate process; it sends `{ ready: … }` over IPC when it is ready. */
+/** A program in this folder, which runs in a separate process; it sends `{ ready: … }` over IPC when it is ready. */
 export class Program<Ready = unknown> {
   private constructor(
     readonly child: ChildProcess,
@@ -11,7 +11,7 @@ export class Program<Ready = unknown> {
   ) {}
 
   /**
-   * Starts a program of this folder, and waits until it is ready.
+   * Starts a program in this folder, and waits until it is ready.
    * @param options the program's single argument, which is passed as JSON
    */
   static async start<Ready>(name: string, options: object, log: string): Promise<Program<Ready>> {
@@ -69,7 +69,7 @@ export function programOptions<Options>(): Options {
   return JSON.parse(process.argv[2]) as Options;
 }
 
-/** Sends a message to the program that started this one. */
+/** Sends a message to the program that started this program. */
 export function tell(message: object): void {
   process.send?.(message);
 }

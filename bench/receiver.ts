@@ -31,8 +31,8 @@ export interface Received {
 }
 
 /**
- * Returns the difference between the machine's clock, which PostgreSQL reads, and `performance.now()`. It is measured
- * at the moment when the clock begins a new millisecond.
+ * Returns the difference between the machine's clock, which PostgreSQL reads, and `performance.now()`. The difference
+ * is measured at the moment when the clock begins a new millisecond.
  */
 function clockOffset(): number {
   const before = Date.now();

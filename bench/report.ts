@@ -21,7 +21,7 @@ const PAGE = join(ROOT, 'docs/performance.md');
  * kind.
  */
 const HISTORY = join(RESULTS, 'history.jsonl');
-/** The minimum rise of a processor time that is reported, as a factor. */
+/** The minimum rise in processor time that is reported, as a factor. */
 const NOTED_RISE = 1.1;
 /**
  * The comments in docs/performance.md that mark the beginning and the end of the table; the rest of the page is written
@@ -92,7 +92,7 @@ function runOf({ form, started, cores, node, settings }: Report): string {
   );
 }
 
-/** Builds the table of users' questions, which is written between the two marks of docs/performance.md. */
+/** Builds the table of users' questions, which is written between two marker comments in docs/performance.md. */
 function askedLines(report: Report): string[] {
   const rows = report.sections.flatMap(({ asked, figures }) =>
     asked.map(({ question, measured, judged }) => {
@@ -102,7 +102,7 @@ function askedLines(report: Report): string[] {
       }));
       const goals = by.filter(({ figure }) => figure.goal !== null);
       const outcomes = new Set(goals.map(({ figure }) => outcomeOf(figure)));
-      // If the goals differ, or some figures have no goal, the text of a goal names its figure.
+      // If the goals differ, or some figures have no goal, the text of each goal names its figure.
       const isShort = outcomes.size === 1 && goals.length === by.length;
       return [
         question,

@@ -12,10 +12,10 @@ import type { ServerOptions } from './ceiling.js';
 
 const CANDIDATES = 2_000;
 const DATABASE = 'rest';
-/** An upper bound of the bookings that a server makes per second; each round begins with enough candidates for it. */
+/** An upper bound for the number of bookings per second; each round begins with enough candidates for this number. */
 const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling'] as const;
-/** The name, in the results, of the service with an Idempotency-Key on each request, as the documents advise. */
+/** The name in the results for the service with an Idempotency-Key on each request, as the documents advise. */
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 
@@ -185,7 +185,7 @@ async function untilNotified(stage: Stage, database: string): Promise<void> {
   });
 }
 
-/** Rotates the list of compared programs, so that none is always the first. */
+/** Rotates the list of compared programs, so that no program is always the first. */
 function rotated<T>(list: readonly T[], by: number): T[] {
   return list.map((_, index) => list[(index + by) % list.length]);
 }

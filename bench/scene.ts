@@ -8,7 +8,10 @@ export interface Scene {
   attributeKey: string;
 }
 
-/** Builds a realistic body for creating an eligibility: 19 members, a school, an accommodation, an attribute. */
+/**
+ * Builds a realistic body for creating an eligibility: 19 members, among them a school, an accommodation and an
+ * attribute.
+ */
 export function createBody(scene: Scene, candidateId: string): string {
   return JSON.stringify({
     candidate: {

@@ -3,7 +3,9 @@ import type { Scene } from './scene.js';
 
 const DEADLOCK_DETECTED = '40P01';
 
-/** Empties the tables that requests write, including the append-only audit log, whose trigger is disabled meanwhile. */
+/**
+ * Empties the tables to which requests write, including the append-only audit log, whose trigger is disabled meanwhile.
+ */
 export function clearEligibilities(client: Client): Promise<void> {
   return clear(
     client,
@@ -22,8 +24,8 @@ export function clearNotifications(client: Client): Promise<void> {
 }
 
 /**
- * Runs a statement that empties tables. It is retried after a deadlock, because a running service locks these tables in
- * a different order.
+ * Runs a statement that empties tables. The statement is retried after a deadlock, because a running service locks
+ * these tables in a different order.
  */
 async function clear(client: Client, text: string): Promise<void> {
   for (;;) {
@@ -36,7 +38,7 @@ async function clear(client: Client, text: string): Promise<void> {
   }
 }
 
-/** Inserts candidates `seeded-1` … with one eligibility each. */
+/** Inserts candidates `seeded-1`, `seeded-2` and so on, each with one eligibility. */
 export async function seedEligibilities(client: Client, scene: Scene, count: number): Promise<void> {
   // The id of a record is its number in hexadecimal, with X and Y instead of the digits 0 and 1, which ids cannot
   // contain.
@@ -74,7 +76,7 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
-/** Activates the given partners, and suspends all others. */
+/** Activates the given partners, and suspends all other partners. */
 export async function setActive(client: Client, subscriptions: readonly string[]): Promise<void> {
   await client.query(
     `UPDATE subscriptions SET state = CASE WHEN id = ANY ($1::uuid[]) THEN 'ACTIVE' ELSE 'SUSPENDED' END`,
@@ -104,7 +106,9 @@ export async function seedNotifications(
   await client.query(BACKLOG, [count, accountCode, subscriptions]);
 }
 
-/** Inserts the given number of refused notifications of a partner into the error queue, each of a different booking. */
+/**
+ * Inserts the given number of refused notifications for a partner into the error queue, each of a different booking.
+ */
 export async function seedQueued(
   client: Client,
   accountCode: string,
@@ -127,8 +131,8 @@ export async function seedGraphileJobs(client: Client, count: number): Promise<v
 }
 
 /**
- * The partner for which the claim of notifications is measured; the partner has {@link WAITING} notifications, however
- * much other data there is.
+ * The partner for which the claiming of notifications is measured; the partner has {@link WAITING} notifications,
+ * however much other data there is.
  */
 export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
@@ -184,8 +188,8 @@ const HISTORY = `WITH event AS (
   SELECT subscription_id, position, booking_code, 1, 'AUTO' FROM made WHERE retry = 'AUTO'`;
 
 /**
- * Inserts the notifications of several years: delivered ones, some in the error queue, and a short backlog of one
- * partner.
+ * Inserts the notifications of several years: delivered notifications, some notifications in the error queue, and a
+ * short backlog for one partner.
  */
 export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
   const partners = 20;

@@ -15,11 +15,11 @@ export class ServiceProcess {
   constructor(
     private readonly dataDir: string,
     private readonly env: Record<string, string>,
-    /** The arguments of Node: the program, after its options. */
+    /** The arguments for Node.js: options of Node.js, if there are any, and then the program. */
     private readonly program: readonly string[] = [MAIN],
     /**
      * Whether the process has the lowest priority until it is ready, so that its start slows other processes as little
-     * as a start on another machine. Linux needs root for this.
+     * as a start on another machine would. Linux needs root for this.
      */
     private readonly startsAside = false,
   ) {

@@ -32,13 +32,13 @@ export class BenchedService {
   private constructor(
     private readonly child: ChildProcess,
     private readonly dataDir: string,
-    /** Seconds from the start of the process to the first 200 of `/health/ready`. */
+    /** The seconds from the start of the process to the first 200 response from `/health/ready`. */
     readonly readyAfterS: number,
   ) {}
 
   /**
    * Starts the service in a separate process.
-   * @param databaseUrl the database of the service; with null, the service runs its own PostgreSQL in `dataDir`
+   * @param databaseUrl the database of the service; null if the service runs its own PostgreSQL in `dataDir`
    */
   static async start(
     dataDir: string,
@@ -101,7 +101,7 @@ export class BenchedService {
     return this.sandbox.client;
   }
 
-  /** Returns the header and the body of a token request of the client. The request can be sent repeatedly. */
+  /** Returns the header and the body of the client's token request. The request can be sent repeatedly. */
   tokenRequest(): { headers: Record<string, string>; body: string } {
     return tokenRequest(this.sandbox.client);
   }

@@ -3,12 +3,12 @@
  *
  * Clients create, read, book, cancel, list and follow the feed continuously, and a partner is notified. Between two
  * days the sandbox's clock moves on by a day, so that retention, sweeps and rotation run. Each day's resident memory,
- * open files and tables are printed. Figures that should not grow are compared with their values after the first
+ * open files and table sizes are printed. Figures that should not grow are compared with their values after the first
  * retention period.
  *
  * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100] (goals for the ratio of the last quarter
- * of the days to the second quarter: at most 1.15 for memory, files and each table with a retention; at most 1.05 for
- * the bytes of a row that is kept)
+ * of the days to the second quarter: at most 1.15 for memory, files and each table with a retention period; at most
+ * 1.05 for the bytes of a row that is kept)
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,8 +26,9 @@ import { Stage } from './stage.js';
 const DAY_S = 86_400;
 const RETENTION = { NOTIFICATION_RETENTION_DAYS: '5', CHANGES_RETENTION_DAYS: '5', REFRESH_TOKEN_TTL_S: String(DAY_S) };
 /**
- * First the tables whose rows are deleted after a retention period, then the tables whose rows are kept. The change
- * feed counts as kept, because its entries stay until their month is over. A partition counts as a part of its table.
+ * The first list has the tables whose rows are deleted after a retention period; the second has the tables whose rows
+ * are kept. The change feed counts as kept, because its entries stay until their month is over. A partition counts as a
+ * part of its table.
  */
 const PASSING = [
   'domain_events',
@@ -84,7 +85,7 @@ async function main(): Promise<boolean> {
       calls += requests;
       await untilDelivered(client);
       await service.call(await service.operatorToken(), 'POST', '/sandbox/clock', { advance_s: DAY_S });
-      // Vacuums and analyses, as autovacuum would during a day of real time.
+      // Vacuums and analyses the tables, as autovacuum would during a day of real time.
       await client.query('VACUUM (ANALYZE)');
       lived.push(await look(service, client));
       process.stdout.write(
@@ -131,7 +132,7 @@ function verdict(lived: readonly Day[], calls: number): boolean {
   for (const name of lived[0].keys()) {
     const [from, to] = [before, after].map((days) => median(days.map((day) => day.get(name)!)));
     const most = name.endsWith('a row') ? 1.05 : 1.15;
-    // Any size of a table up to 1 MiB is accepted, because the size of a small table depends on its last vacuum.
+    // Any table size up to 1 MiB is accepted, because the size of a small table depends on its last vacuum.
     const isWell = to <= Math.max(from * most, name.endsWith('MiB') ? 1 : 0);
     isFlat &&= isWell;
     process.stdout.write(

@@ -45,7 +45,7 @@ export class Stage {
     return join(this.folder, 'programs.log');
   }
 
-  /** Registers a function that stops a program which a section of the benchmark has started. */
+  /** Registers a function that stops a program that a section of the benchmark has started. */
   onClear(end: () => Promise<void>): void {
     this.ends.push(end);
   }

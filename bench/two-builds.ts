@@ -5,7 +5,7 @@
  * creates and books the given number of candidates on one build while the subscription is suspended, then resumes the
  * subscription, and then does the same on the other build. The figures are the rate, and the processor time of the
  * service and of PostgreSQL for each call, each as this build's value divided by the value of the other build. The
- * median of the rounds is printed with the quartiles. No subscription selects changes of records.
+ * median of the rounds is printed with the quartiles. No subscription selects record changes.
  *
  * usage: node dist/bench/two-builds.js --other FOLDER [--rounds 10] [--calls 2000]
  */

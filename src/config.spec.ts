@@ -22,7 +22,7 @@ const faultsOf = (env: NodeJS.ProcessEnv) => {
 };
 
 describe('a secret in a file', () => {
-  it('the service reads a secret from its file without the line break at the end', () => {
+  it('the service ignores the line break at the end of a secret file', () => {
     const config = new Config({
       DATABASE_URL_FILE: file('url', 'postgres://service@db.example/eligibility\n'),
       SECRETS_KEY_FILE: file('key', `${key.toString('base64')}\r\n`),

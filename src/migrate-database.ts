@@ -8,7 +8,7 @@ import { migrate } from './platform/database/migrate.js';
 const USAGE = 'usage: npm run migrate [-- --grant-to ROLE]\n';
 
 /**
- * Migrates the database of `DATABASE_URL`, and grants the service's role its rights: `npm run migrate -- --grant-to
+ * Migrates the database in `DATABASE_URL`, and grants the service's role its rights: `npm run migrate -- --grant-to
  * ROLE`. Only this command connects as the owner of the tables, so that the service's own processes never need the
  * owner's password. The command needs no other setting.
  */

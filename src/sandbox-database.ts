@@ -4,8 +4,8 @@ import { acrossAccounts } from './platform/database/database.js';
 import { connectUsable } from './platform/database/database-check.js';
 
 /**
- * Reads whether the database belongs to a sandbox. The query needs no right on the schema, because a least-privilege
- * role also runs it.
+ * Reads whether the database belongs to a sandbox. The query needs no privilege on the schema, because a
+ * least-privilege role also runs the query.
  */
 const STATE = `
   SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -18,9 +18,9 @@ const FILLED = {
 
 /**
  * Checks, before anything is changed, that a sandbox uses only the database of a sandbox, and that no other service
- * uses such a database. A mismatch would do harm, because a sandbox moves its clock permanently, and keeps the secrets
- * of its accounts in a file. The database of a sandbox has the schema of the clock (sandbox/clock-schema.ts), which is
- * also part of a dump.
+ * uses the database of a sandbox. A mismatch would do harm, because a sandbox moves its clock permanently, and keeps
+ * the secrets of its accounts in a file. The database of a sandbox has the schema of the clock
+ * (sandbox/clock-schema.ts), which is also part of a dump.
  *
  * @throws ConfigError with one line: the mismatch and its remedy
  */

@@ -35,7 +35,7 @@ interface OpenDatabase {
 /**
  * Starts the parts of the service in this order:
  *
- * 1. A database that fits `SANDBOX`: `DATABASE_URL`, else the embedded PostgreSQL.
+ * 1. The database: that of `DATABASE_URL`, or else the embedded PostgreSQL. It must fit the setting `SANDBOX`.
  * 2. Its schema.
  * 3. The application, which then listens for requests.
  * 4. The data of the sandbox, if the service is a sandbox.
@@ -116,7 +116,7 @@ async function stop(
   app.get(Readiness).stop();
   const server = app.getHttpServer();
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection becomes idle when the response to its running request was sent.
+  // A connection becomes idle when the response to its running request has been sent.
   const unused = setInterval(() => server.closeIdleConnections(), UNUSED_CLOSED_MS);
   const grace = setTimeout(() => server.closeAllConnections(), config.process.shutdownGraceMs);
   await drained;

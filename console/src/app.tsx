@@ -11,7 +11,7 @@ export function start(container: HTMLElement): void {
   for (const { routeId } of router.matchRoutes(router.latestLocation) as { routeId: keyof typeof router.routesById }[])
     router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
   const root = createRoot(container);
-  // Inside a transition, React renders in parts, so that a slow phone stays responsive.
+  // Inside a transition, React renders in small parts, so that a slow phone stays responsive.
   startTransition(() =>
     root.render(
       <StrictMode>

@@ -8,9 +8,12 @@ export interface Area {
   /** The name of the area in the navigation and in the command palette. */
   label: string;
   target: Target;
-  /** Further words with which users find the area in the command palette. */
+  /** Additional words by which users find the area in the command palette. */
   words?: string;
-  /** Whether the area is shown only to operators with the scope `admin`, and hidden from staff of single accounts. */
+  /**
+   * Whether the area is shown only to operators with the scope `admin`, and hidden from operators with the scope
+   * `support`.
+   */
   adminOnly?: boolean;
   /** Whether the area is listed in the command palette only, not in the navigation. */
   paletteOnly?: boolean;
@@ -49,7 +52,7 @@ const AREAS: readonly Area[] = [
   { label: 'Audit', target: { to: '/audit' }, words: 'who did what seals' },
 ];
 
-/** The areas for a partner, which sees only the pages of its own subscriptions, and no pages for operators. */
+/** The areas for a partner. A partner sees only the pages of its own subscriptions, and no pages for operators. */
 const PARTNER_AREAS: readonly Area[] = [
   { label: 'My subscriptions', target: { to: '/own' } },
   { label: 'My notifications', target: { to: '/own/notifications' } },
@@ -58,7 +61,7 @@ const PARTNER_AREAS: readonly Area[] = [
 export interface Finder {
   label: (text: string) => string;
   /**
-   * Returns the page to open for the text that the user typed; null if this search can never find anything for such a
+   * Returns the page to open for the text that the user typed; null if this search can never find anything for the
    * text.
    */
   target: (text: string) => Target | null;

@@ -1,4 +1,4 @@
-/** The filters in a page's address. They are plain names and texts, so that people can read and write links. */
+/** The filters in a page's address. They are plain text, so that people can read and write links. */
 export type Search = Record<string, string | undefined>;
 
 export function parseSearch(text: string): Search {

@@ -56,7 +56,7 @@ export interface TestDefinition {
   duration_minutes: number | null;
   /** The deadline for clients to move or cancel a booking, in hours before its start. */
   change_cutoff_hours: number | null;
-  /** The earliest launch of a booked exam, in minutes before its start. */
+  /** The earliest time at which a booked exam can be launched, in minutes before its start. */
   launch_minutes_before: number | null;
   /** The retake policy of the test; null if it does not limit attempts. */
   retake: RetakePolicy | null;

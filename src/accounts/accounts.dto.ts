@@ -16,7 +16,7 @@ import { declareFaults, declareWarnings } from '../platform/errors.js';
 
 declareFaults({
   portion_code_repeated: ['The test has two portions with the same code.', 'Use a different code for each portion.'],
-  days_repeated: ['The list has the same number of days twice.', 'Send each number of days once.'],
+  days_repeated: ['The list contains the same number of days twice.', 'Send each number of days once.'],
 });
 declareWarnings({
   code_not_portable: [

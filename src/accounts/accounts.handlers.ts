@@ -19,7 +19,7 @@ import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
 declareFaults({
-  portion_in_use: ['An open eligibility contains the portion.', 'Keep the portion until that eligibility is closed.'],
+  portion_in_use: ['An open eligibility uses this portion.', 'Keep the portion until that eligibility is closed.'],
 });
 
 const ACCOUNT_CODE_LENGTH = 12;
@@ -165,7 +165,7 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
         });
         if (affected === 0) throw notFound.error();
         // Vouchers are checked only after the test was deleted, because the deletion waits for transactions that are
-        // writing vouchers for the test. Such transactions lock the test (FindUnknownTests).
+        // writing vouchers for the test. These transactions lock the test (FindUnknownTests).
         if (await this.queryBus.execute(new IsTestNamedByVoucher(accountCode, testCode))) throw inUse();
         this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
       }),
@@ -232,7 +232,7 @@ function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'The entry is in use and cannot be deleted.', cause });
 }
 
-/** Runs a function that changes the catalogue, and maps errors of violated database constraints to domain errors. */
+/** Runs a function that changes the catalogue, and maps errors from violated database constraints to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

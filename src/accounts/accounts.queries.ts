@@ -34,7 +34,7 @@ export class IsEntryInUse extends Query<boolean> {
   }
 }
 
-/** Asks which portions of a test are used by live eligibilities; sorted by code. */
+/** Asks which portions of a test are used by live eligibilities, sorted by code. */
 export class FindPortionsInUse extends Query<string[]> {
   constructor(
     readonly accountCode: string,
@@ -71,7 +71,7 @@ export interface AccommodationKey {
   accommodation_code: string;
 }
 
-/** Asks for the names of accommodations. An accommodation that was deleted is not part of the answer. */
+/** Asks for the names of accommodations. An accommodation that was deleted is not part of the result. */
 export class FindAccommodationNames extends Query<(AccommodationKey & { name: string })[]> {
   constructor(readonly keys: readonly AccommodationKey[]) {
     super();
@@ -86,7 +86,7 @@ export interface RetentionRule {
   candidate_retention_days: number | null;
 }
 
-/** Asks for the retention rules of all accounts that have such rules. */
+/** Asks for the retention rules of all accounts that have retention rules. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}
 
 /**
@@ -97,5 +97,5 @@ export interface ExpiringDays {
   expiring_days: number[];
 }
 
-/** Asks for the {@link ExpiringDays} of all accounts that have set such days. */
+/** Asks for the {@link ExpiringDays} of all accounts that have set them. */
 export class FindExpiringDays extends Query<ExpiringDays[]> {}

@@ -23,7 +23,7 @@ import type { CatalogueEntries } from './catalogue.js';
 
 /**
  * Builds the routes that all simple kinds of catalogue entries share: list, get, delete. The controller of each kind
- * adds its path and its PUT route, because the bodies of PUT differ.
+ * adds its path and its PUT route, because the bodies of the PUT requests differ.
  *
  * @param one the singular name of an entry in the summaries of the routes; `many` is the plural
  */

@@ -10,7 +10,7 @@ test('a code that consists of ASCII letters, digits, hyphens, dots and underscor
   expect(details(null)).toEqual([]);
 });
 
-test('a code with blanks, slashes, other punctuation or non-ASCII characters gets one warning that names their kinds', () => {
+test('a code with blanks, slashes, punctuation or non-ASCII characters gets one warning that lists the kinds found', () => {
   expect(details('EX 1', 'A/B', 'Größe', 'a\u00a0b/ü+')).toEqual([
     '/exam_code: Some systems refuse blanks in a code.',
     '/portions/0/portion_code: Some systems refuse slashes in a code.',

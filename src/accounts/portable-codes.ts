@@ -3,7 +3,7 @@ import type { CodeWarningModel, TestBody } from './accounts.dto.js';
 /** Matches codes that other systems accept in URLs, file names, tables and identifiers. */
 const PORTABLE = /^[A-Za-z0-9._-]*$/;
 
-/** Returns a warning for each code of the test that contains characters which other systems may refuse. */
+/** Returns a warning for each code of the test that contains characters that other systems may refuse. */
 export function warningsOf({ exam_code, portions }: Pick<TestBody, 'exam_code' | 'portions'>): CodeWarningModel[] {
   const codes: [pointer: string, code: string][] = [
     ['/exam_code', exam_code ?? ''],

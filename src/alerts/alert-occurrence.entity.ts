@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ConditionName } from './conditions.js';
 
-/** A condition of an alert that holds now, or that was reported recently. */
+/** An alert's condition that holds now, or that was reported recently. */
 @Entity('alert_occurrences')
 export class AlertOccurrence {
   @PrimaryColumn('text')
@@ -18,7 +18,7 @@ export class AlertOccurrence {
   @Column('boolean')
   is_current: boolean;
 
-  /** The machine's time at which the condition was first seen to hold. */
+  /** The time, by the machine's clock, at which a check first found that the condition holds. */
   @Column('timestamptz')
   seen_datetime: Date;
 

@@ -18,8 +18,8 @@ const MOST_AT_ONCE = 16;
  *
  * 1. A process leases an alert that has messages, with a fencing token. Until the lease ends, no other process sends
  *    its messages.
- * 2. The process sends the messages one after another, oldest first. Each outcome is recorded under the token, and the
- *    record extends the lease.
+ * 2. The process sends the messages one after another, oldest first. Each outcome is recorded under the token, and
+ *    recording it extends the lease.
  * 3. After a failure, the alert waits longer each time. Other alerts do not wait for it.
  * 4. After a crash, the lease expires, and another process sends the message again under the same id.
  *

@@ -18,7 +18,7 @@ export class AlertTest {
   ) {}
 
   /**
-   * Sends a test message at once, and records the outcome.
+   * Sends a test message immediately, and records the outcome.
    * @throws DomainError mail_not_configured, alert_not_delivered
    */
   async send(alert: Alert): Promise<void> {

@@ -60,7 +60,7 @@ describe('the text of a message', () => {
     },
   );
 
-  it('the JSON of an alert for a webhook contains the text of the alert, and further members that a program can read', () => {
+  it('the JSON body of a webhook alert contains the text of the alert and machine-readable members', () => {
     expect(JSON.parse(webhookBody(contentOf(found, names), 'on-call', 'id-1', BASE))).toMatchObject({
       id: 'id-1',
       alert: 'on-call',

@@ -144,7 +144,7 @@ function counted({ count }: Condition, one: string, more: string): string {
   return count === 1 ? `1 ${one}` : `${count} ${more}`;
 }
 
-/** Returns a time for the text of a message, in UTC. */
+/** Returns a time in UTC, in the form in which messages show it. */
 function readable(time: Date): string {
   return `${formatDateTime(time).replace('T', ' ').slice(0, 16)} UTC`;
 }

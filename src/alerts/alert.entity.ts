@@ -50,7 +50,7 @@ export class Alert {
   @Column('int', { default: 0 })
   failures: number;
 
-  /** After a failure to send, the time before which no message is sent again. */
+  /** The time before which no message is sent again after a failure to send. */
   @Column('timestamptz', { nullable: true })
   retry_datetime: Date | null;
 

@@ -26,7 +26,7 @@ export class DeleteAlert extends Command<void> {
 }
 
 /**
- * Sends a test message at once.
+ * Sends a test message immediately.
  * @throws DomainError not_found, mail_not_configured, alert_not_delivered
  */
 export class TestAlert extends Command<Alert> {

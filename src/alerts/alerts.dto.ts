@@ -35,7 +35,7 @@ const shownHeaders: Rule = {
 
 /**
  * The rule for the headers of an alert in a request. A header without a value, as in a response, keeps its stored
- * value; the handler refuses it if no value is stored.
+ * value; the handler refuses the header if no value is stored.
  */
 const givenHeaders: Rule = {
   schema: {

@@ -2,12 +2,12 @@ import { declareFaults, defineProblem } from '../platform/errors.js';
 
 declareFaults({
   condition_unknown: [
-    'The value is not a known condition of an alert.',
+    'The value is not a known alert condition.',
     'Use one of the values that the API description lists for `conditions`.',
   ],
   alert_kind_unknown: ['The value is not a known kind of alert.', 'Use EMAIL or WEBHOOK.'],
   member_of_other_kind: [
-    'The member belongs to the other kind of alert.',
+    'The member is not allowed for this kind of alert.',
     'Send `to` for an EMAIL alert, and `url` and `headers` for a WEBHOOK alert.',
   ],
 });

@@ -86,7 +86,7 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
       quiet_s: body.quiet_s ?? DEFAULT_QUIET_S,
       disabled,
       active_from: keepsActive ? kept.active_from : now,
-      // After a change of the alert, its waiting messages are sent at once. A process that still sends to the old
+      // After a change to the alert, its waiting messages are sent immediately. A process that still sends to the old
       // address loses its lease.
       failures: 0,
       retry_datetime: null,

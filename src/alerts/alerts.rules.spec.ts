@@ -25,7 +25,7 @@ const down = (changes: Partial<Condition> = {}): Condition => ({
   ...changes,
 });
 
-/** Runs rounds one after another; returns the seconds at which messages were decided. */
+/** Runs rounds one after another; returns the times, in seconds, at which the rounds decided to send a message. */
 function rounds(steps: readonly [seconds: number, found: readonly Condition[]][], alert = ALERT): number[] {
   const stored = new Map<string, AlertOccurrence>();
   const told: number[] = [];
@@ -50,7 +50,7 @@ describe('the conditions that an alert reports', () => {
     ).toEqual([0]);
   });
 
-  it('an alert reports a condition again if it recurs, but not within quiet_s of the last report', () => {
+  it('an alert reports a condition again if it recurs, but not within quiet_s seconds of the last report', () => {
     expect(
       rounds([
         [0, [down()]],
@@ -78,7 +78,7 @@ describe('the conditions that an alert reports', () => {
     ).toEqual([0]);
   });
 
-  it('an alert reports a condition again when the `mark` of the condition rises, but not when the `mark` falls', () => {
+  it('an alert reports a condition again when it gets worse (its `mark` rises), not when it improves', () => {
     expect(
       rounds([
         [0, [down()]],
@@ -131,7 +131,7 @@ describe('the conditions that an alert reports', () => {
     expect(rounds([[3_601, [recovered(0)]]], alert)).toEqual([]);
   });
 
-  it('if a failure began and ended between two checks, an alert reports it once, and not within quiet_s of the last report', () => {
+  it('a failure that began and ended between two checks is reported once, and not within quiet_s seconds of a report', () => {
     const over = (began: number, ended: number) =>
       down({ since: later(began), endedAt: later(ended), mark: later(ended).getTime() });
     const holds = (since: number) => down({ since: later(since), mark: later(since).getTime() });
@@ -209,7 +209,7 @@ describe('the conditions that an alert reports', () => {
 });
 
 describe('the schedule of alerts', () => {
-  it('an alert reports the expiry of a certificate in three steps: 14, 3 and 1 days in advance', () => {
+  it('an alert reports the expiry of a certificate three times: 14, 3 and 1 days in advance', () => {
     const steps = [14.1, 14, 3.1, 3, 1.1, 1, 0, -5].map((days) => expiringStep(later(days * 86_400), NOW));
     expect(steps).toEqual([null, 14, 14, 3, 3, 1, 1, 1]);
   });

@@ -13,7 +13,7 @@ const RECOVERY_MS = 3_600_000;
  */
 const STALL_MS = 30_000;
 
-/** The waits after the first, second and further failures to send, in seconds; the last one repeats. */
+/** The waits after the first, second and further failures to send, in seconds; the last wait repeats. */
 const RETRY_S = [5, 15, 60, 300, 900, 3600] as const;
 export const MOST_RETRY_S = 3600;
 
@@ -21,7 +21,7 @@ export function retrySeconds(failures: number): number {
   return RETRY_S[Math.min(failures, RETRY_S.length) - 1] ?? MOST_RETRY_S;
 }
 
-/** Returns the number of days within which the certificate expires: 1, 3 or 14. Null if it expires later. */
+/** Returns the number of days within which the certificate expires: 1, 3 or 14; null if it expires later. */
 export function expiringStep(notAfter: Date, now: Date): number | null {
   const left = notAfter.getTime() - now.getTime();
   return EXPIRY_DAYS.find((days) => left <= days * DAY_MS) ?? null;
@@ -121,8 +121,7 @@ function occur(
 }
 
 /**
- * Decides whether a condition that has ended is reported. The condition is new if no round saw it hold, and no round
- * saw its end.
+ * Decides whether a condition that has ended is reported. The condition is new if no earlier round saw it hold or end.
  */
 function pass(
   identity: Identity,

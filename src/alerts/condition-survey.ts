@@ -37,11 +37,11 @@ export interface Survey {
   readonly checked: ReadonlySet<ConditionName>;
 }
 
-/** Finds the alert conditions that hold now. It asks the modules that own the tables, by queries on the bus. */
+/** Finds the alert conditions that hold now. It asks the modules that own the tables, with queries on the query bus. */
 @Injectable()
 export class ConditionSurvey {
   private auditNotBefore = 0;
-  /** The id of the seal with which the next stretch of the audit log to be compared begins. */
+  /** The id of the seal at which the next check continues to compare the audit log. */
   private nextSeal = '0';
 
   constructor(
@@ -119,7 +119,7 @@ export class ConditionSurvey {
     let fault: { fromRow: number | null; because: string | null } | null = newest.agrees
       ? null
       : { fromRow: newest.from_row, because: newest.because };
-    // If fewer than NEWEST_SEALS seals were compared, the log has no other seals, or one of the newest seals has a
+    // Fewer than NEWEST_SEALS seals were compared if the log has no other seals, or if one of the newest seals has a
     // fault. In both cases, no other seals need to be compared.
     if (newest.checked_seals === NEWEST_SEALS) {
       const others = await this.audit.sealsFrom(this.nextSeal, MORE_SEALS);
@@ -159,7 +159,7 @@ function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {
     ...periodOf(signs, 'PARTNER_FAILING', failing_since, failed_since, recovered_at),
     ...periodOf(signs, 'PARTNER_DOWN', down_since, was_down_since, was_down_until),
   ];
-  // A recovery comes after the failures in the list, because it is reported only if they were reported before.
+  // A recovery comes after the failures in the list, because it is reported only if the failures were reported before.
   if (recovered_at !== null)
     found.push({ ...ofPartner(signs, 'PARTNER_RECOVERED', recovered_at), mark: recovered_at.getTime() });
   for (const [whose, end] of [
@@ -176,7 +176,7 @@ function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {
 
 /**
  * Returns a condition that holds now, or that has ended. The mark is the time of the latest change: the beginning of a
- * condition that holds, the end of a condition that has ended. A period whose beginning no survey saw is therefore
+ * condition that holds, or the end of a condition that has ended. A period whose beginning no survey saw is therefore
  * recognized as new.
  */
 function periodOf(

@@ -26,10 +26,10 @@ export interface Condition {
   readonly mark: number;
   /** The partner that the condition concerns; null if it concerns no partner. */
   readonly partner: { readonly subscription_id: string; readonly name: string } | null;
-  /** The number of waiting items, such as notifications or approvals; null if the condition counts none. */
+  /** The number of waiting items, such as notifications or approvals; null if the condition has no count. */
   readonly count: number | null;
-  /** A further time of the condition: the first exam, or the expiry of a certificate. */
+  /** A further time that belongs to the condition: the first exam, or the expiry of a certificate. */
   readonly at: Date | null;
-  /** A short text that distinguishes conditions of the same partner, such as the kind of certificate. */
+  /** A short string that distinguishes conditions of the same partner, such as the kind of certificate. */
   readonly detail: string | null;
 }

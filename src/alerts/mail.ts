@@ -101,7 +101,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'The mail server did not answer in time',
 };
 
-/** Returns the failure without the texts of the server, which may contain addresses. */
+/** Returns the failure without the server's own texts, which may contain addresses. */
 function failureOf(error: unknown): SendFailure {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
   const isAborted = (error as { name?: unknown }).name === 'AbortError';

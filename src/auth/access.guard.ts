@@ -60,7 +60,7 @@ export class AccessGuard extends AuthGuard('bearer') {
 
     const filtered = request.query['account_code'];
     // A repeated query parameter `account_code` is refused later, by the check of all parameters. Until then, the guard
-    // checks the access to each of its values.
+    // checks access to each of its values.
     if (rule.includes('support'))
       for (const named of [filtered].flat())
         if (typeof named === 'string') assertMayUse(allowedAccountsOf(caller), named);

@@ -94,7 +94,7 @@ export class CreateApplication extends Command<ApplicationCredentials> {
 
 /**
  * The changes to an application. An omitted member keeps its value. `disabled` ends every token of the application. A
- * removed account, subscription or grant ends the tokens of which the application itself is the caller.
+ * removed account, subscription or grant ends the tokens that were issued to the application itself.
  */
 export interface ApplicationChanges extends Assignments {
   readonly name?: string;

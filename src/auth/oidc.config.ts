@@ -7,18 +7,18 @@ export interface OidcSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly groupsClaim: string;
-  /** The name of the group whose members get the scope `admin`; null for none. */
+  /** The name of the group whose members get the scope `admin`; null if there is no such group. */
   readonly adminGroup: string | null;
   /**
-   * The prefix of the names of groups that grant `support` for an account: the account code follows the prefix. Null
-   * for none.
+   * The prefix of the names of groups that grant `support` for an account: the account code follows the prefix. Null if
+   * there is no such prefix.
    */
   readonly supportGroupPrefix: string | null;
 }
 
 /**
  * Reads the settings of the OpenID Connect provider; null if none of them is set. If one of them is set, all required
- * ones must be set.
+ * settings must be set.
  */
 export function oidcSettings(read: Pick<EnvironmentReader, 'raw' | 'fault'>): OidcSettings | null {
   const issuer = read.raw('OIDC_ISSUER');

@@ -89,7 +89,7 @@ interface BookingEventClass {
 }
 
 /**
- * A booking before it is stored. The delivery mode is null if the exam was never booked, and the service knows of it
+ * A booking before it is stored. The delivery mode is null if the exam was never booked and the service knows of it
  * only from a result.
  */
 interface BookingDraft {
@@ -173,8 +173,8 @@ export class BookingStore {
   }
 
   /**
-   * Locks all eligibilities of the booking's candidate, and then the booking itself. The booking must be open, or the
-   * last booking that the candidate missed.
+   * Locks all eligibilities of the booking's candidate, and then the booking itself. The booking must be open, or be
+   * the last booking that the candidate missed.
    * @throws DomainError booking_not_found, booking_closed
    */
   async lockToExcuse(accountCode: string, bookingCode: string): Promise<Booking> {

@@ -55,7 +55,7 @@ export class BookingsController {
       ...query,
       status: query.status?.toUpperCase(),
     });
-    // A candidate who has no bookings must have an eligibility in the account. Otherwise, the answer is 404
+    // A candidate who has no bookings must have an eligibility in the account. Otherwise, the response is 404
     // candidate_not_found.
     if (bookings.length === 0) await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
     return bookings.map(present);
@@ -124,7 +124,7 @@ export class CandidateBookingsController {
   @AnswerList(BookingModel, 'All bookings of the candidate, newest first.', null)
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<BookingModel[]> {
-    // A candidate without any eligibility in the account is unknown; the answer is 404 candidate_not_found.
+    // A candidate without any eligibility in the account is unknown; the response is 404 candidate_not_found.
     await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
     return (await this.store.ofCandidate(account_code, candidate_id, {})).map(present);
   }

@@ -10,11 +10,11 @@ export const changeCutoffPassed = defineProblem(
   'change_cutoff_passed',
   'forbidden',
   'The deadline for changing the booking has passed',
-  'Clients cannot change a booking of this test so shortly before its start. Ask the operator of the service to change the booking.',
+  'For this test, clients cannot change a booking so close to the start of the exam. Ask the operator of the service to change the booking.',
 );
 export const bookingClosed = defineProblem(
   'booking_closed',
   'forbidden',
   'The booking is closed',
-  'The exam was cancelled, taken or missed. The booking can no longer be changed.',
+  'The booking was cancelled, or the exam was taken or missed. The booking can no longer be changed.',
 );

@@ -161,7 +161,7 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
 }
 
 /**
- * Refuses a client's change of a booking if the test's deadline for changes (`change_cutoff_hours`) has passed.
+ * Refuses a client's change to a booking if the test's deadline for changes (`change_cutoff_hours`) has passed.
  * Operators are exempt.
  * @throws DomainError change_cutoff_passed
  */

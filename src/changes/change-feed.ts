@@ -20,8 +20,8 @@ const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 interface Horizon {
   generation: number;
   /**
-   * The bounds of a database snapshot: every transaction below `xmin` has ended, and every transaction below `xmax` had
-   * begun.
+   * The bounds of a database snapshot. When it was taken, every transaction below `xmin` had ended, and every
+   * transaction below `xmax` had begun.
    */
   xmin: number;
   xmax: number;
@@ -96,16 +96,15 @@ const READ_LAST = prepared(
 );
 
 /**
- * A row that the statement for a page returns: the horizon and an entry. The entry is missing if there is no entry to
- * show.
+ * A row that the statement for a page returns: the horizon and an entry. An empty page has one row, which has no entry.
  */
 type Answered<Row> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Row;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Reads the committed change feed entries about some records, newest first. The result has no cursor, so no horizon is
-// needed.
+// Reads the committed change feed entries about the given records, newest first. The result has no cursor, so no
+// horizon is needed.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,

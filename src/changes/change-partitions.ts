@@ -70,7 +70,7 @@ export class ChangePartitions implements OnApplicationBootstrap {
 
   private async keep(): Promise<void> {
     if (await this.database.queryOne(FIND_STRANGER)) await this.beginEpoch();
-    // Entries are kept a day longer than the retention, because the feed allows a day for late transactions
+    // Entries are kept a day longer than the retention period, because the feed allows a day for late transactions
     // (change-feed.ts).
     const keptFrom = new Date(this.clock.now().getTime() - (this.config.retentionDays + 1) * DAY_MS);
     await this.database.query(KEEP, [keptFrom]);

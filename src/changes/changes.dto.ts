@@ -17,8 +17,8 @@ declareFaults({
 
 /**
  * The position of a reader in the change feed: the reader has seen all entries up to the entry with these values. At
- * the beginning of the feed, all values are 0. The position contains more than a transaction id, because such ids can
- * be reused after a crash.
+ * the beginning of the feed, all values are 0. The position contains more than a transaction id, because transaction
+ * ids can be reused after a crash.
  */
 export interface FeedPosition {
   readonly generation: number;

@@ -4,5 +4,5 @@ export const cursorExpired = defineProblem(
   'cursor_expired',
   'gone',
   'The cursor has expired',
-  'The changes after this cursor are no longer kept, or the database was restored to an earlier time. Request `after=now`, and keep the address of the next page. Then read the records themselves, and continue with the kept address.',
+  'The service no longer stores the changes after this cursor, or the database was restored to an earlier time. Request the changes with `after=now`, and store the address of the next page. Then read all records again, and continue with the stored address.',
 );

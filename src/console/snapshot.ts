@@ -17,7 +17,7 @@ import type { AllowedAccounts } from '../platform/context/caller.js';
 import { CountUnmatched, type UnmatchedCount } from '../results/results.queries.js';
 
 const FRESH_MS = 1_000;
-/** The maximum share of time in which the database may be busy with the counting query, if that query is slow. */
+/** The maximum share of the time in which the database may run the counting query, if that query is slow. */
 const SHARE = 1 / 4;
 
 /** The counts that the console's overview shows, limited to the accounts of a caller. */
@@ -33,9 +33,9 @@ export interface Snapshot {
 }
 
 /**
- * Counts the pending work of operators. However many operators ask, the counting query runs about once a second, and
- * less often if it is slow. One query counts the work of all accounts. Each caller gets only the counts of the caller's
- * own accounts.
+ * Counts the work that waits for operators. However many operators ask, the counting query runs about once a second,
+ * and less often if it is slow. One query counts the work of all accounts. Each caller gets only the counts of the
+ * caller's own accounts.
  */
 @Injectable()
 export class Snapshots {
@@ -53,7 +53,7 @@ export class Snapshots {
     return limitedTo(await this.acrossAccounts(), allowedAccounts);
   }
 
-  /** Queries the newest counts of pending work, and returns a function that limits them to given accounts. */
+  /** Queries the newest counts of pending work, and returns a function that limits them to the given accounts. */
   async read(): Promise<(allowedAccounts: AllowedAccounts) => Snapshot> {
     const newest = await this.acrossAccounts();
     return (allowedAccounts) => limitedTo(newest, allowedAccounts);

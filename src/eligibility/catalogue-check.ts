@@ -46,7 +46,7 @@ interface CatalogueQuestion {
 
 interface CatalogueRow {
   n: number;
-  /** The retake policy of the test, empty if the test has no policy; null if there is no such test. */
+  /** The retake policy of the test, empty if the test has no policy; null if the test does not exist. */
   retake: RetakePolicy | null;
   portions: string[];
   school_known: boolean;
@@ -137,7 +137,7 @@ export class CatalogueCheck {
     const known = changed ?? NOTHING_KNOWN;
     const candidate = faults.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
     const school = faults.member('/candidate/school_code', candidate.school_code);
-    // An update must not change the accommodations, even to other accommodations in the account's catalogue.
+    // An update must not change the accommodations, not even to other accommodations in the account's catalogue.
     const accommodations =
       changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
     const attributeKeys = attributeKeysOf(faults, candidate);
@@ -184,7 +184,7 @@ export class CatalogueCheck {
     };
   }
 
-  /** Returns the end of an error message: a suggestion of a test code that differs only in case, or an empty text. */
+  /** Returns the end of an error message: a suggestion of a test code that differs only in case, or an empty string. */
   private async nearTest(accountCode: string, testCode: string): Promise<string> {
     const near = await this.database.queryOne<{ test_code: string }>(NEAR_TEST, [accountCode, testCode]);
     return near === null ? '' : ` Did you mean "${near.test_code}"?`;

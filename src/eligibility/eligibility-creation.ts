@@ -53,7 +53,7 @@ const createdAndTold = (condition: string, answer: string): string => `${CREATED
   SELECT n, ${answer}, CASE WHEN told.stream IS NOT NULL THEN row_to_json(told) END AS told
   FROM created JOIN asked USING (svc_eligiblity_id) LEFT JOIN told ON told.stream = svc_eligiblity_id`;
 
-/** Returns the statement that creates records without raising events. It skips accounts that have subscriptions. */
+/** Returns the statement that creates records without events. The statement skips accounts that have subscriptions. */
 const createdUnheard = (
   condition: string,
 ): string => `${CREATED} ${nobodyListens('asked.account_code')} AND ${condition}
@@ -62,7 +62,7 @@ const createdUnheard = (
 
 // The SQL condition of the usual case, in which no other record blocks the creation. A fixed lock order keeps two
 // processes from blocking each other. EXISTS is avoided: on a table with few expired records, PostgreSQL would plan to
-// read the whole table, and keep that plan. The ORDER BY equals that of the index on a candidate's records, so that no
+// read the whole table, and keep that plan. The ORDER BY is the order of the index on a candidate's records, so that no
 // other index is chosen. If the test has a retake policy, every record of the candidate for the test blocks the
 // creation, because the record may be an attempt, or may become an attempt now.
 const UNOBSTRUCTED = `NOT 'EXPIRED' = ANY (ARRAY(
@@ -113,7 +113,7 @@ const FIND_OBSTACLES = prepared(
 export class EligibilityCreation {
   private readonly unheardCreation: Batched<object, Created & { n: number }>;
   private readonly creation: Batched<object, Created & { n: number }>;
-  /** The accounts that are known to have subscribers. The set only saves a statement; the SQL checks again. */
+  /** The accounts that are known to have subscribers. The set saves a statement; the SQL checks again. */
   private readonly heard = new Set<string>();
 
   constructor(
@@ -218,7 +218,7 @@ export class EligibilityCreation {
     assertRetakeAllowed(policy, rows, earliest > created_datetime ? earliest : created_datetime);
   }
 
-  /** Publishes the event of a new record, if a handler listens to it; returns the record. */
+  /** Publishes the event of a new record, if a handler listens for it; returns the record. */
   private announced(created: Created): Eligibility {
     if (created.told !== null) this.unitOfWork.publishAfterCommit([created.told]);
     return created;
@@ -250,7 +250,7 @@ export class EligibilityCreation {
   }
 }
 
-/** A new record, with its event if a handler listens to the event. */
+/** A new record, with its event if a handler listens for the event. */
 type Created = Eligibility & { told: EventRow | null };
 
 interface Obstacle {
@@ -272,7 +272,7 @@ function obstructedBy(obstacle: Obstacle | undefined): DomainError | null {
 }
 
 /**
- * Maps the error of a violated constraint to a domain error; null for other errors. Data that a check has accepted may
+ * Maps the error for a violated constraint to a domain error; null for other errors. Data that a check has accepted may
  * have changed before the write.
  */
 export function refusalOf(error: unknown): DomainError | null {

@@ -18,7 +18,7 @@ const FIND = {
 };
 /**
  * Replaces the candidate's data in the records. $1: the ids of the records; $2: the candidate's pseudonym; $3: one
- * pseudonym for each client_eligibility_id, because these are unique; $4: the current time.
+ * pseudonym for each client_eligibility_id, because these ids are unique; $4: the current time.
  */
 const ERASE = {
   text: `UPDATE eligibilities SET candidate_id = $2,
@@ -33,7 +33,7 @@ const ERASE = {
          WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,
   across: acrossAccounts.keyInHand,
 };
-// Finds the hold reasons of all PENDING and SCHEDULED records in the account, by the index
+// Finds the hold reasons of all PENDING and SCHEDULED records in the account, using the index
 // eligibilities_waiting_hold_ix. Few other records have a hold reason.
 const FIND_HOLDS = {
   text: `SELECT svc_eligiblity_id, hold_reason FROM eligibilities

@@ -150,7 +150,7 @@ class Overtaken extends Error {
 }
 
 /**
- * Fetches and locks eligibility records for a change, so that changes of the same record run one after another. The
+ * Fetches and locks eligibility records for a change, so that changes to the same record run one after another. The
  * records of a candidate are always locked newest first, so that no deadlock is possible.
  */
 @Injectable()
@@ -234,7 +234,7 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** Stores that the record's window ended before the current change, if the expiry sweep has not stored it yet. */
+  /** Stores the record's expiry, if its window ended before the current change and the sweep has not stored it yet. */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
@@ -276,7 +276,7 @@ export class EligibilityStore {
     return record;
   }
 
-  /** Writes the state that the record gets from a change of its booking, and the time of the booking's event. */
+  /** Writes the state that the record gets from a change to its booking, and the time of the booking's event. */
   followBooking(record: BookedEligibility, changes: Partial<State>, now: Date): BookedEligibility {
     return this.changeState(record, { ...changes, last_event_at: nextOccurredAt(now, record.last_event_at) }, now);
   }

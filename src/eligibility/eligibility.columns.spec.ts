@@ -7,7 +7,7 @@ const declared = getMetadataArgsStorage()
   .map(({ propertyName }) => propertyName);
 
 /**
- * Returns the columns of the entity that are missing in the given lists, and the listed columns that the entity does
+ * Returns the columns of the entity that are missing from the given lists, and the listed columns that the entity does
  * not have.
  */
 const gaps = (columns: readonly string[]) => [
@@ -18,11 +18,11 @@ const gaps = (columns: readonly string[]) => [
 describe('the columns of a record', () => {
   const columns = [...Object.keys(WRITTEN), ...DEFAULTED];
 
-  it('every column of the eligibility entity is either written at creation or has a default', () => {
+  it('every column of the eligibility entity is written at creation or has a default', () => {
     expect(gaps(columns)).toEqual([]);
   });
 
-  it('the check of columns reports an entity column that is in no list, and a listed column that the entity lacks', () => {
+  it('the column check reports an entity column that is in no list, and a listed column that the entity lacks', () => {
     expect(gaps(columns.filter((name) => name !== 'suffix'))).toEqual(['suffix']);
     expect(gaps([...columns, 'nickname'])).toEqual(['nickname']);
   });

@@ -18,7 +18,7 @@ type Written = Exclude<keyof Eligibility, (typeof DEFAULTED)[number]>;
 /** A record before it is stored, with the retake policy of its test. The INSERT returns the complete row. */
 export type NewEligibility = Omit<Pick<Eligibility, Written>, 'svc_eligiblity_id'> & { retake: RetakePolicy | null };
 
-/** The columns that the creation of a record writes, with their SQL types. This is the only list of them. */
+/** The columns that the creation of a record writes, with their SQL types. No other list of these columns exists. */
 export const WRITTEN: Readonly<Record<Written, string>> = {
   svc_eligiblity_id: 'text',
   account_code: 'text',

@@ -79,16 +79,16 @@ export interface LineOfFile {
   /** The id of the eligibility record that the line names; null if it names none. */
   readonly svcEligibilityId: string | null;
   /**
-   * The attributes in the line of a CSV file. The value null clears an attribute. Attributes that the line does not
-   * name stay unchanged. The list is null if the body contains all attributes.
+   * The attributes in a line of a CSV file. The value null clears an attribute. Attributes that the line does not name
+   * stay unchanged. The list is null if the body contains all attributes.
    */
   readonly attributes: readonly { readonly key: string; readonly value: string | null }[] | null;
 }
 
 /**
  * Changes an eligibility record.
- * @throws DomainError record_differs when a line of an import file names a record other than the record that the line's
- * candidate and test identify
+ * @throws DomainError record_differs when a line of an import file names one record, but the candidate and test of the
+ * line identify another record
  */
 export class UpdateEligibility extends Command<{ record: string; changed: boolean }> {
   constructor(
@@ -111,8 +111,8 @@ export interface NamedRecord {
 
 /**
  * Cancels an eligibility record, and returns its id.
- * @throws DomainError record_differs when the cancellation names a record other than the record that the cancellation's
- * candidate and test identify
+ * @throws DomainError record_differs when the cancellation names one record, but its candidate and test identify
+ * another record
  */
 export class CancelEligibility extends Command<string> {
   constructor(
@@ -225,7 +225,7 @@ export class LockEligibilitiesOfCandidate extends Command<void> {
   }
 }
 
-/** A change of a record's newest booking, after which the record itself must be updated. */
+/** A change to a record's newest booking, after which the record itself must be updated. */
 export type BookingOutcome =
   | { kind: 'moved'; bookingOn: Date; allowOverlap: boolean }
   | { kind: 'cancelled' }
@@ -233,7 +233,7 @@ export type BookingOutcome =
   | { kind: 'absence' };
 
 /**
- * Updates the eligibility record after a change of its newest booking, in the current transaction. The record stays
+ * Updates the eligibility record after a change to its newest booking, in the current transaction. The record stays
  * locked. Before a booking is moved, all records of the candidate must be locked.
  * @throws DomainError not_eligible_to_schedule when the new time is outside the window; booking_overlaps when another
  * booking overlaps the new time; forbidden_operation when an absence is excused, but the candidate already has a newer

@@ -6,7 +6,7 @@ import { declareFaults } from '../platform/errors.js';
 declareFaults({
   client_eligibility_id_invalid: [
     'The value cannot be used as a client_eligibility_id.',
-    'Use at most 20 letters, digits, hyphens, dots and underscores.',
+    'Use at most 20 characters: letters, digits, hyphens, dots and underscores.',
   ],
   candidate_id_invalid: [
     'The value cannot be used as a candidate_id, because it cannot be part of a URL.',
@@ -20,7 +20,7 @@ export const candidateIdRule = code(50, {
   ...candidateId,
   description:
     'Printable characters: no invisible Unicode characters, and no spaces at the beginning or end; not `.` or `..`.',
-  // Refuses `.` and `..`, because clients remove such segments from a URL before they send it (RFC 3986 §5.2.4).
+  // Refuses `.` and `..`, because clients remove these segments from a URL before they send it (RFC 3986 §5.2.4).
   accepts: (value) => !/^\.{1,2}$/.test(value),
 });
 

@@ -20,13 +20,13 @@ export interface LaunchSubject {
   /** Whether an operator has put the record on hold. The test can be launched after the hold is released. */
   held: boolean;
   /**
-   * The earliest time at which a booked exam can be launched, if the test defines such a time; null if there is no
+   * The earliest time at which a booked exam can be launched, if the test defines this time; null if there is no
    * booking.
    */
   available_from: Date | null;
 }
 
-/** Asks for the record with the given id, in its state at the time `now`; null if there is no such record. */
+/** Asks for the record with the given id, in its state at the time `now`; null if the record does not exist. */
 export class FindLaunchSubject extends Query<LaunchSubject | null> {
   constructor(
     readonly svcEligibilityId: string,
@@ -124,9 +124,9 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 
 /**
  * Searches records for operators. The result begins with the records whose ids are given, in the order of these ids.
- * The records that match the text follow: an id, an e-mail address or a postal code begins with the text, the name has
- * each word of the text, or a telephone number ends with the digits of the text. These records are sorted by the
- * matching member and its value. The result contains at least the first `skip + take` records.
+ * The records that match the text follow: an id, an e-mail address or a postal code begins with the text, the name
+ * contains each word of the text, or a telephone number ends with the digits of the text. These records are sorted by
+ * the matching member and its value. The result contains at least the first `skip + take` records.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(

@@ -101,13 +101,13 @@ it('province_state in the United States accepts only USPS codes in upper case', 
   for (const code of ['ny', 'New York', 'ZZ', 'ON', '']) expect([code, isUspsCode(code)]).toEqual([code, false]);
 });
 
-it('a record has each requested portion once; if none is requested and the test has only one portion, it has this portion', () => {
+it('a record has each requested portion once, or the test’s only portion if the request names none', () => {
   expect(chosenPortions([], ['A'])).toEqual(['A']);
   expect(chosenPortions([], ['A', 'B'])).toEqual([]);
   expect(chosenPortions(['B', 'A', 'B'], ['A', 'B'])).toEqual(['B', 'A']);
 });
 
-it('lists that represent sets are compared without regard to order and duplicates', () => {
+it('lists that represent sets are compared without regard to order or duplicates', () => {
   expect(isSameSet(['a', 'b', 'a'], ['b', 'a'])).toBe(true);
   expect(isSameSet(['a'], ['a', 'b'])).toBe(false);
   expect(isSameSet([], [])).toBe(true);

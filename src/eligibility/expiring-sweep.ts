@@ -106,8 +106,8 @@ export class ExpiringSweep {
   }
 
   /**
-   * Announces a batch of window ends. Returns the latest of these ends if the batch was full; null if this was the last
-   * batch.
+   * Announces the ends of a batch of windows. Returns the latest of these ends if the batch was full; null if this was
+   * the last batch.
    */
   private announce({ account_code, expiring_days }: ExpiringDays, after: Date): Promise<Date | null> {
     return this.unitOfWork.run(async () => {

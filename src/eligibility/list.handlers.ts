@@ -8,7 +8,7 @@ import { ELIGIBILITY_STATUSES, OPEN, OPEN_STATUSES, type EligibilityStatus } fro
 export class ListEligibilities extends Query<Eligibility[]> {
   constructor(
     readonly accountCode: string,
-    /** The time for which the statuses of the records are determined. */
+    /** The time as of which the statuses of the records are determined. */
     readonly now: Date,
     readonly filter: {
       statuses: readonly EligibilityStatus[];
@@ -29,15 +29,15 @@ const AFTER = afterCursor(unestimated('$2::bigint'));
 const STATUSES = `ANY (${unestimated('$4::text[]')}::text[])`;
 const NOW = unestimated('$5::timestamptz');
 // Repeats the condition on the test code as a range. If nearly all records have the same test, the planner would expect
-// nearly all records to match every test code, and would choose an index without test codes. For a range with two ends,
-// it expects few rows.
+// nearly all records to match every test code, and would choose an index without test codes. For a range with two
+// bounds, the planner expects few rows.
 const TEST_CODE = unestimated('$6::text');
 const TEST = `test_code = ${TEST_CODE} AND test_code BETWEEN ${TEST_CODE} AND ${TEST_CODE}`;
 
 /**
- * Selects a page of each status from the status's index, and the final page from these. A status without records
- * therefore costs nothing. The part for each status has its own limit; otherwise, the planner would sort all records of
- * the account.
+ * Selects a page of each status from the status's index, and then selects the final page from these pages. A status
+ * without records therefore costs nothing. The part for each status has its own limit; otherwise, the planner would
+ * sort all records of the account.
  */
 const pageOfStatuses = (where: string): string => `
   SELECT * FROM (${ELIGIBILITY_STATUSES.map(
@@ -72,10 +72,10 @@ const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS
 const SINCE = unestimated('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
 // Selects the records that changed in an interval of time. A record also changes when its end date passes, without a
-// write. Both conditions on times have two ends: for a condition with one end, the planner would expect a third of the
-// table to match and scan the table. The changed records are found and sorted by the columns of the sort key, and whole
-// records are read only for the page. If the only row contains no record and `are_many` is true, too many records have
-// changed for this plan.
+// write. Both conditions on times have two bounds: for a condition with one bound, the planner would expect a third of
+// the table to match and scan the table. The changed records are found and sorted by the columns of the sort key, and
+// whole records are read only for the page. If the only row contains no record and `are_many` is true, too many records
+// have changed for this plan.
 const OF_CHANGED = prepared(
   'eligibility-of-changed',
   `WITH changed AS MATERIALIZED (
@@ -95,7 +95,7 @@ const OF_CHANGED = prepared(
    ) AS record ON true
    ORDER BY position DESC`,
 );
-// Selects a page of changed records by a scan of the account's records, newest first. This scan is used if too many
+// Selects a page of changed records by scanning the account's records, newest first. The scan is used if too many
 // records have changed to sort them. With so many changed records, the scan soon finds enough of them for the page.
 const OF_MANY_CHANGED = prepared(
   'eligibility-of-many-changed',
@@ -106,8 +106,8 @@ const OF_MANY_CHANGED = prepared(
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 
-// Compares the ids exactly and, to use the index for searches, also without regard to case: the index contains
-// client_eligibility_id in lower case. The index also contains cancelled records.
+// Compares the ids exactly, and also without regard to case, so that the index for searches is used: the index contains
+// client_eligibility_id in lower case. It also contains cancelled records.
 const OF_CLIENT_ID = prepared(
   'eligibility-list-of-client-id',
   `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${unestimated('$8::text')})

@@ -133,7 +133,7 @@ const selection = oneOf(['active', 'inactive', 'all', ...ELIGIBILITY_STATUSES], 
   anyCase: true,
 });
 /**
- * The validation rule for the query parameter `status`. The rule accepts every text. {@link statusesOf} checks the
+ * The validation rule for the query parameter `status`. The rule accepts every string. {@link statusesOf} checks the
  * parameter instead, because the refusal has its own problem code.
  */
 export const statusFilter: Rule = { schema: selection.schema, faults: () => [] };

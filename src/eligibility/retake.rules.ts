@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Returns the earliest time of another attempt under the policy of a test: a time in the past if an attempt is allowed
- * at once, and null if no further attempt is allowed at any time.
+ * immediately, and null if no further attempt is allowed at any time.
  * @param attempts the times of the earlier attempts, in any order
  */
 export function retakeAllowedFrom(policy: RetakePolicy, attempts: readonly Date[]): Date | null {

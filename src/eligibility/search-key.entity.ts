@@ -1,8 +1,8 @@
 import { Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * A text by which operators find an eligibility record: a name, a phone number or a postal code. Triggers of the table
- * `eligibilities` update these rows when a record changes.
+ * A string by which operators find an eligibility record: a name, a phone number or a postal code. Triggers on the
+ * table `eligibilities` update these rows when a record changes.
  */
 @Entity('eligibility_search_keys')
 export class SearchKey {

@@ -39,7 +39,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
       // own faults twice.
       const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
-      // The form of the request is checked before the state of the record (contract: order of checks).
+      // The form of the request is checked before the state of the record (docs/contract.md, order of checks).
       if (line !== null) assertMeant(line, records.changeable, records.newestFirst);
       const record = faults.isEmpty ? addressed(records) : records.changeable;
       const body = withAllAttributes(command.body, line, record);
@@ -67,7 +67,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   }
 
   /**
-   * Writes the changes of the record. If nothing changes, the record keeps the time of its last change, and no audit
+   * Writes the changes to the record. If nothing changes, the record keeps the time of its last change, and no audit
    * entry is written.
    */
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<boolean> {
@@ -190,7 +190,7 @@ function windowFaults(record: Eligibility | null, body: EligibilityModel, faults
 }
 
 /**
- * Returns the members of the body that would change a value which an update must not change. Each of these members is
+ * Returns the members of the body that would change a value that an update must not change. Each of these members is
  * returned with its JSON Pointer.
  */
 function forbiddenChanges(
@@ -230,7 +230,7 @@ function forbiddenChanges(
   return forbidden;
 }
 
-/** Returns the changes of the record that the body requests. An omitted member keeps its value; null clears it. */
+/** Returns the changes to the record that the body requests. An omitted member keeps its value; null clears it. */
 function changesOf(
   record: Eligibility,
   body: EligibilityModel,
@@ -239,8 +239,8 @@ function changesOf(
 ): Partial<Eligibility> {
   const { candidate } = body;
   const changes: Partial<Eligibility> = { ...windowOf(record, body) };
-  // A cell of a CSV file cannot distinguish an empty text from null. An empty cell therefore leaves a stored empty text
-  // unchanged.
+  // A cell of a CSV file cannot distinguish an empty string from null. An empty cell therefore leaves a stored empty
+  // string unchanged.
   const isOfCells = line !== null && line.attributes !== null;
   for (const name of DEMOGRAPHICS)
     if (candidate[name] !== undefined && !(isOfCells && candidate[name] === null && record[name] === ''))

@@ -20,7 +20,7 @@ const TYPES: Record<string, string> = {
 };
 const TEXT = 'text/plain; charset=utf-8';
 /**
- * The Content Security Policy for pictures of the guide. It allows nothing but inline styles, even if a browser opens
+ * The Content Security Policy for pictures in the guide. It allows nothing but inline styles, even if a browser opens
  * the picture directly.
  */
 const PICTURE = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
@@ -30,7 +30,7 @@ interface GuideFile {
   readonly content: Buffer;
 }
 
-/** The files of the guide, which are read from the disk at the first request. */
+/** The files of the guide, which are read from the disk on the first request. */
 @Injectable()
 export class GuideFiles {
   /** The folder to which the build writes the pages of the guide. Tests use another folder instead. */

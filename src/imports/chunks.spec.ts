@@ -19,11 +19,11 @@ const lines = (count: number, bytes = 10): WaitingRow[] =>
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-it('each chunk of an import has a hundred rows, except that the last chunk has the remaining rows', async () => {
+it('each chunk of an import has 100 rows, except the last chunk, which has the remaining rows', async () => {
   expect(await sizesOf(lines(250))).toEqual([100, 100, 50]);
 });
 
-it('if the rows of an import are long, a chunk ends with the row with which the chunk reaches 256 KiB', async () => {
+it('if the rows of an import are long, a chunk ends with the row that brings it to 256 KiB', async () => {
   expect(await sizesOf(lines(5, 100 * 1024))).toEqual([3, 2]);
 });
 

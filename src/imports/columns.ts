@@ -5,13 +5,13 @@ import { escapePointer, nearestHint } from '../platform/validation/members.js';
 import type { ReportFault } from './imports.rules.js';
 
 declareFaults({
-  action_invalid: ['The column `action` holds a value that is not an action.', 'Use ADD, UPDATE or CANCEL.'],
+  action_invalid: ['The value in the column `action` is not a known action.', 'Use ADD, UPDATE or CANCEL.'],
   column_count_invalid: [
     'The number of cells in the line differs from the number of columns in the header.',
-    'Write one cell for each column, and leave a cell empty where there is no value. Put a cell that contains the separator in quotes.',
+    'Write one cell for each column, and leave a cell empty where there is no value. If a cell contains the separator, enclose the cell in quotes.',
   ],
   record_exists: [
-    'The line of the import file names an eligibility that exists already.',
+    'The line of the import file identifies an eligibility that already exists.',
     'Use the action UPDATE to change this eligibility. To create a new eligibility, leave svc_eligiblity_id empty.',
   ],
   record_id_invalid: [
@@ -19,14 +19,14 @@ declareFaults({
     'Send the column as it was exported. For a new eligibility, leave the cell empty.',
   ],
   candidate_erased: [
-    'The data of the candidate was erased before this row of the import was processed.',
-    'No action is needed: the row was erased together with the data of the candidate.',
+    'The candidate’s data was erased before this row of the import was processed.',
+    'No action is needed: the row was erased together with the candidate’s data.',
   ],
   column_repeated: ['The file has two columns with the same name.', 'Keep one of the two columns.'],
 });
 declareWarnings({
   scientific_notation: [
-    'The value looks like a number that a spreadsheet has shortened.',
+    'The value looks like a number that a spreadsheet has converted to scientific notation.',
     'Format the column as text, enter the complete value, and send the line again with the action UPDATE.',
   ],
   cell_too_narrow: [
@@ -178,7 +178,7 @@ export class Columns {
     return { action, svcEligibilityId, model, attributes: [...given, ...cleared] };
   }
 
-  /** Adds to a fault the name of its column, as written in the header, and the text of its cell. */
+  /** Adds the name of the column, as written in the header, and the text of the cell to a fault. */
   located(fault: Fault, cells: readonly string[]): ReportFault {
     const [, first = '', second = '', third] = (fault.pointer ?? '').split('/');
     if (first === '') return fault;
@@ -221,7 +221,7 @@ export class Columns {
   }
 
   /**
-   * Returns a warning for each value of a line that a spreadsheet program may have changed. Such values are accepted.
+   * Returns a warning for each value of a line that a spreadsheet program may have changed. These values are accepted.
    */
   warnings(cells: readonly string[]): ReportFault[] {
     return this.places.flatMap((place, index) => {

@@ -6,7 +6,7 @@ const BLANKS = [' ', '\u00a0', '\u200b', '\ufeff', '\u2060', '\u3000', '\u00ad',
 const SEPARATORS = [',', ';', ':', '|', '\t', '\n', '\r', '\v', '\u2028'];
 const FORMULAS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
-/** Generates texts of characters that have a meaning in CSV, such as separators and quotes. */
+/** Generates strings of characters that have a meaning in CSV, such as separators and quotes. */
 const hostile = fc
   .array(fc.oneof(fc.constantFrom(...BLANKS, ...SEPARATORS, ...FORMULAS, 'x', '1'), fc.string({ maxLength: 3 })))
   .map((parts) => parts.join(''));

@@ -4,8 +4,8 @@
  * 1. An apostrophe is inserted at each place where a program may see the beginning of a formula: at the start of the
  *    cell, and after every separator and line break, because a program may split at other separators.
  * 2. Blanks, invisible characters, quotes and apostrophes before the formula are ignored, because some readers skip
- *    them. {@link readCell} removes exactly one apostrophe per place. A text that already has an apostrophe at such a
- *    place is therefore restored exactly, too.
+ *    them. {@link readCell} removes exactly one apostrophe per place. A text that already has an apostrophe at one of
+ *    these places is therefore restored exactly, too.
  *
  * Never let the pattern skip several separators in a row: each text would be scanned once for each separator.
  */

@@ -6,7 +6,10 @@ import type { Import } from './import.entity.js';
 import { importEnded } from './imports.errors.js';
 import type { Ending } from './imports.rules.js';
 
-/** The audit action for each way in which an import can end early. BODY_LOST has none, because no user causes it. */
+/**
+ * The audit action for each way in which an import can end early. BODY_LOST has no audit action, because no user causes
+ * it.
+ */
 const ACTION: Record<Exclude<Ending, 'BODY_LOST'>, string> = {
   ABORTED: 'import.abort',
   ABORTED_BY_OPERATOR: 'import.abort',

@@ -30,7 +30,7 @@ const MARK = prepared(
   acrossAccounts.figures,
 );
 
-/** Reads imports for the lists and pages of an operator. */
+/** Reads imports for operators' lists and pages. */
 @Injectable()
 export class ImportList {
   constructor(private readonly database: Database) {}

@@ -87,7 +87,7 @@ function valueOf(row: WaitingRow): unknown {
   }
 }
 
-/** Returns a row in the form that the person may see: each cell under the name of its column. */
+/** Returns a row as the person may see it: each cell under the name of its column. */
 function shownOf(columns: readonly string[] | null): (row: WaitingRow) => unknown {
   return (row) =>
     'cells' in row ? Object.fromEntries(columns!.map((name, index) => [name, row.cells[index] ?? ''])) : valueOf(row);

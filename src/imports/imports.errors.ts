@@ -22,15 +22,15 @@ export const importEnded = defineProblem(
 declareFaults({
   import_aborted: [
     'The import was aborted before this row was processed.',
-    'Send the rows that were not processed in a new import.',
+    'Send the unprocessed rows in a new import.',
   ],
   import_aborted_by_operator: [
     'An operator of the service aborted the import before this row was processed.',
-    'Ask the operator for the reason. Then send the rows that were not processed in a new import.',
+    'Ask the operator for the reason. Then send the unprocessed rows in a new import.',
   ],
   import_access_lost: [
-    'The import stopped before this row, because its user or application was disabled or lost access to the account or the scope `create`.',
-    'Ask an operator to restore the access, or let another user send the rows that were not processed.',
+    'The import stopped before this row, because the user or application that started the import was disabled, or lost the scope `create` or access to the account.',
+    'Ask an operator to restore the access, or let another user send the unprocessed rows in a new import.',
   ],
   import_empty: ['The file has a header line, but no rows.', 'Check that you sent the right file.'],
   import_body_lost: ['The connection was lost before the whole file arrived.', 'Send the file again.'],

@@ -3,7 +3,7 @@ import type { Fault } from '../platform/errors.js';
 export const IMPORT_STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
 export type ImportState = (typeof IMPORT_STATES)[number];
 
-/** The state of an import after each way in which it can end early. FAILED means that no row was accepted. */
+/** The state of an import for each way in which it can end early. FAILED means that no row was accepted. */
 export const ENDING = {
   ABORTED: 'ABORTED',
   ABORTED_BY_OPERATOR: 'ABORTED',

@@ -88,7 +88,7 @@ function lineBreaksIn(record: readonly string[]): number {
 interface OpenedCsv {
   readonly separator: string;
   readonly text: AsyncIterable<Buffer>;
-  /** The number of the file's line with which `text` begins. */
+  /** The number of the line in the file at which `text` begins. */
   readonly firstLine: number;
 }
 
@@ -145,7 +145,7 @@ function separatorIn(header: string): string {
 
 /**
  * Keeps the bytes that were passed to the parser and may be needed to find the number of a line: the bytes that are not
- * yet parsed, and as many bytes before them as the longest possible row has.
+ * yet parsed, and, before them, as many bytes as the longest possible row has.
  */
 class PassedLines {
   private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];
@@ -163,7 +163,7 @@ class PassedLines {
     }
   }
 
-  /** Returns the number of the file's line that contains the byte at the given position. */
+  /** Returns the number of the line in the file that contains the byte at the given position. */
   lineOf(byte: number): number {
     const held = this.pieces.findLast(({ start }) => start <= byte);
     return held === undefined ? this.line : held.line + lineEndsIn(held.piece.subarray(0, byte - held.start));
@@ -177,11 +177,11 @@ function lineEndsIn(piece: Buffer): number {
 }
 
 /**
- * Returns the error with which a file is refused that the CSV parser could not read. The parser's message may quote the
- * file, so the error names only the line number. The parser would also count a CRLF within quotes as two lines.
+ * Returns the error for a file that the CSV parser could not read. The parser's message may quote the file, so the
+ * error names only the line number. The parser would also count a CRLF within quotes as two lines.
  */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
-  // The CSV parser reports the position at which the last complete cell ends. The faulty cell begins in the same line.
+  // The CSV parser reports the position at which the last complete cell ends. The faulty cell begins on the same line.
   const line = passed.lineOf(Number((error as { bytes?: unknown }).bytes ?? 0));
   switch (error.code) {
     case 'CSV_MAX_RECORD_SIZE':

@@ -88,7 +88,7 @@ function ofCells(line: number, cells: readonly string[], columns: Columns): Said
     warnings: columns.warnings(cells),
   };
   if (cells.length !== columns.count) {
-    const detail = `The line has ${cells.length} cells, and there are ${columns.count} columns. Put a cell that contains the separator in quotes.`;
+    const detail = `The line has ${cells.length} cells, and there are ${columns.count} columns. If a cell contains the separator, enclose the cell in quotes.`;
     return { faults: [{ pointer: '', code: 'column_count_invalid', detail }], origin };
   }
   const { action, svcEligibilityId, model, attributes } = columns.read(cells);

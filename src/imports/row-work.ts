@@ -174,7 +174,7 @@ export class RowWork {
     }
   }
 
-  /** Returns the id of the newest record that a refused row concerns; an empty text if there is none. */
+  /** Returns the id of the newest record that a refused row concerns; an empty string if there is none. */
   private async recordOf(accountCode: string, { action, body }: Task): Promise<string> {
     if (action === 'ADD') return '';
     try {
@@ -219,7 +219,7 @@ function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
 }
 
 /**
- * Returns the keys that identify the record which a row creates; null for a row that is processed alone. Two rows share
+ * Returns the keys that identify the record that a row creates; null for a row that is processed alone. Two rows share
  * a key if one may block the other.
  */
 function keysOf({ action, body, faults }: Task): string[] | null {

@@ -12,7 +12,7 @@ declareFaults({
   ],
 });
 
-/** The schema of the code in a launch URL. The response to a code of another form is 404. */
+/** The schema of the code in a launch URL. The response to a code in any other form is 404. */
 export const LAUNCH_CODE = text({ min: 43, max: 44, pattern: GENERATED_TOKEN }).schema;
 
 export class LaunchPath {
@@ -28,7 +28,7 @@ export class LaunchPath {
   svc_eligibility_code: string;
 }
 
-/** The response of the operation testLaunchInfo. */
+/** The response to the operation testLaunchInfo. */
 export class TestLaunchInfo {
   @Field(text({ max: 8 }), { required: true })
   svc_eligiblity_id: string;

@@ -10,11 +10,11 @@ export interface NamedPartner {
 
 /** The signs that a partner needs attention. */
 export interface PartnerSigns extends NamedPartner {
-  /** The time of the first failed attempt after the last success; null if no attempt failed since then. */
+  /** The time of the first failed attempt after the last success; null if no attempt has failed since then. */
   readonly failing_since: Date | null;
   /** The time since which the partner is DOWN; null if it is UP. */
   readonly down_since: Date | null;
-  /** The end of the last series of failed attempts; null while attempts fail, and if none has ever failed. */
+  /** The end of the last series of failed attempts; null while attempts fail, and if no attempt has ever failed. */
   readonly recovered_at: Date | null;
   /** The time of the first failed attempt in the series that ended at `recovered_at`. */
   readonly failed_since: Date | null;
@@ -24,9 +24,9 @@ export interface PartnerSigns extends NamedPartner {
    */
   readonly was_down_until: Date | null;
   readonly was_down_since: Date | null;
-  /** The expiry of the certificate that the partner showed last. */
+  /** The expiry of the certificate that the partner presented last. */
   readonly certificate_not_after: Date | null;
-  /** The expiry of the client certificate that the service shows to the partner. */
+  /** The expiry of the client certificate that the service presents to the partner. */
   readonly client_certificate_not_after: Date | null;
 }
 

@@ -19,8 +19,8 @@ const CHANGED = 'changed ';
 const MOVED = 'moved ';
 const BUSY = 'busy ';
 /**
- * The interval, in milliseconds, at which {@link DeliverySignals.stopped} checks again; and the longest time for which
- * it waits. Within this time, the leases of killed or disconnected processes expire.
+ * The interval, in milliseconds, at which {@link DeliverySignals.stopped} checks again, and the longest time for which
+ * it waits. Within the longest time, the leases of killed or disconnected processes expire.
  */
 const ASK_AGAIN_MS = 20;
 const LONGEST_WAIT_MS = 35_000;
@@ -30,7 +30,7 @@ export interface SignalReceiver {
   readonly isRunning: boolean;
   /** Reports that notifications for the given partners may be due for delivery. */
   wake(subscriptionIds: readonly string[]): void;
-  /** Reports a change of the subscription, after which no attempt may start with its old settings. */
+  /** Reports a change to the subscription, after which no attempt may start with its old settings. */
   changed(subscriptionId: string, isNewAddress: boolean): void;
   /** Reports that the partner sent a "busy" response. */
   busy(subscriptionId: string): void;
@@ -38,7 +38,7 @@ export interface SignalReceiver {
 
 /** The part of this process that answers waiting polls. */
 export interface PollReceiver {
-  /** Reports that these partners may poll a notification now. */
+  /** Reports that there may be a notification for these partners to poll. */
   wake(subscriptionIds: readonly string[]): void;
 }
 
@@ -84,7 +84,7 @@ export class DeliverySignals {
   }
 
   /**
-   * Waits until the current transaction has committed, and then reports due notifications of the given partners. A
+   * Waits until the current transaction has committed, and then reports due notifications for the given partners. A
    * process that delivers wakes its own loop; any other process sends a NOTIFY.
    */
   due(subscriptionIds: readonly string[]): void {
@@ -95,8 +95,8 @@ export class DeliverySignals {
   }
 
   /**
-   * Waits until the current transaction has committed, and then reports to all processes that these partners may poll a
-   * notification.
+   * Waits until the current transaction has committed, and then reports to all processes that there may be a
+   * notification for these partners to poll.
    */
   offerable(subscriptionIds: readonly string[]): void {
     this.unitOfWork.afterCommit(() => this.polls.wake(subscriptionIds));
@@ -104,7 +104,7 @@ export class DeliverySignals {
   }
 
   /**
-   * Reports a change of a subscription to all processes. No loop uses the old settings after the current transaction
+   * Reports a change to a subscription to all processes. No loop uses the old settings after the current transaction
    * has committed.
    * @param isNewAddress whether the subscription's new address has just been verified
    */

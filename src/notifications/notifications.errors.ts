@@ -17,7 +17,7 @@ declareFaults({
   refusal_unknown: ['The value is not a known reason for a refusal.', 'Use NO_MATCHING_RECORD or OTHER.'],
   range_empty: ['The end of the range is not later than its beginning.', 'Send a `to` that is later than `from`.'],
   too_many_steps: ['The range has more steps than one response can contain.', 'Use longer steps or a shorter range.'],
-  delivery_unknown: ['The value is not a known method of delivery.', 'Use PUSH or POLL.'],
+  delivery_unknown: ['The value is not a known delivery method.', 'Use PUSH or POLL.'],
   suspender_unknown: ['The value is not a party that can suspend a subscription.', 'Use OPERATOR or PARTNER.'],
   exam_in_unknown: [
     'The value is not a period that the filter `exam_in` accepts.',
@@ -32,7 +32,7 @@ declareFaults({
     'The value is not a known outcome of a notification in a job, or of a row in an import.',
     'Use one of the values that the API description lists for `outcome`.',
   ],
-  http_status_invalid: ['The value is not an HTTP status code.', 'Send a number of three digits.'],
+  http_status_invalid: ['The value is not an HTTP status code.', 'Send a three-digit number.'],
   auto_retry_unknown: [
     'The value is not a kind of failure after which the service can retry automatically.',
     'Use one of the values that the API description lists for `auto_retry_on`.',
@@ -46,8 +46,8 @@ declareFaults({
     'Use basic, post or private_key_jwt.',
   ],
   header_reserved: [
-    'The service sets this header itself, or the header controls the connection or a cache.',
-    'Send only the header that the partner asks for. Authorization is allowed only with the types `none` and `headers`.',
+    'The service sets this header itself, or the header describes the body or controls the connection or a cache.',
+    'Remove this header. In `auth`, the header Authorization is allowed only with the types `none` and `headers`.',
   ],
   header_repeated: ['The list contains the same header twice.', 'Send each header once.'],
   url_scheme: ['The address does not begin with https.', 'Use an https address.'],
@@ -57,13 +57,13 @@ declareFaults({
   ],
   url_query: ['The address contains a query (the part after ?).', 'Remove the query.'],
   url_fragment: ['The address contains a fragment (the part after #).', 'Remove the fragment.'],
-  url_port: ['The address has the port 0, which no server can use.', 'Send the port on which the endpoint listens.'],
+  url_port: ['The port in the address is 0, which no server can use.', 'Send the port on which the endpoint listens.'],
   url_host: [
     'The host name of the address is not valid. A host name has at most 253 characters, and each of its parts has 1 to 63 characters.',
     'Check the host name of the endpoint for a typing error.',
   ],
   address_blocked: [
-    'The address belongs to a private or reserved network, and the service sends only to public addresses.',
+    'The address belongs to a private or reserved network, but the service sends requests only to public addresses.',
     'Use a public address, or ask the operator of the service to add the network of this address to PARTNER_ALLOWED_NETWORKS.',
   ],
   certificate_invalid: ['The text does not contain a readable certificate.', 'Send the certificate in PEM format.'],
@@ -88,7 +88,7 @@ declareFaults({
 declareWarnings({
   address_repeated: [
     'Another subscription of the account has the same address.',
-    'Delete one of the two subscriptions, unless they are for different kinds of events.',
+    'Delete one of the two subscriptions, unless they receive different kinds of events.',
   ],
 });
 
@@ -102,7 +102,7 @@ export const suspendedByOperator = defineProblem(
   'suspended_by_operator',
   'forbidden',
   'An operator suspended the subscription',
-  'Only an operator of the service can resume a subscription that an operator suspended. Ask the operators of the service.',
+  'Only an operator of the service can resume a subscription that an operator suspended. Ask an operator to resume the subscription.',
 );
 export const subscriptionUnverified = defineProblem(
   'subscription_unverified',
@@ -126,7 +126,7 @@ export const verificationFailed = defineProblem(
   'verification_failed',
   'invalid',
   'The partner did not accept the sample notification',
-  'The partner did not answer the sample notification with status 200 in time. The members `failure`, `reason`, `http_status` and `excerpt` describe the answer.',
+  'The partner did not answer the sample notification with status 200 in time. The members `failure`, `reason`, `http_status` and `excerpt` describe the failure.',
   ['failure', 'reason', 'http_status', 'excerpt'],
 );
 export const notInErrorQueue = defineProblem(

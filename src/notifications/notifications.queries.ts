@@ -71,7 +71,10 @@ export class FindActiveJobs extends Query<readonly object[]> {
 
 /** A bulk job that has not ended, with a value that changes when the job progresses. */
 export interface JobMark {
-  /** The accounts that the job concerns; null means any account, so only operators of all accounts may see it. */
+  /**
+   * The accounts that the job concerns; null means any account, so only operators with access to all accounts may see
+   * it.
+   */
   readonly account_codes: readonly string[] | null;
   /** A value that changes whenever the bulk job progresses. */
   readonly mark: string;

@@ -6,9 +6,9 @@ import { RecordEvent } from '../platform/changes/record-event.js';
 import { TranslateEvents } from './notifications.commands.js';
 
 /**
- * Starts the translation of the events of bookings and records into notifications. A saga's stream that throws once
- * stops for the life of the process. This saga therefore only reads the class and two members of each event. Events
- * that the command's handler cannot translate stay in the outbox, whose sweep publishes them again.
+ * Starts the translation of the events of bookings and records into notifications. If the stream of a saga throws once,
+ * it stays stopped until the process ends. This saga therefore only reads the class and two members of each event.
+ * Events that the command's handler cannot translate stay in the outbox, whose sweep publishes them again.
  */
 @Injectable()
 export class NotificationsSaga {

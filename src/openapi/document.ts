@@ -168,9 +168,9 @@ interface SwaggerRequest {
 
 /**
  * Decides whether a call from Swagger UI sends cookies. The function's text is inserted into the page and runs in the
- * browser, so it can only use its argument. On the console's link (`/docs?session`), calls without a token use the
- * console's session. All other calls are sent without credentials. Otherwise, the browser would ask for a password when
- * the token service responds with a Basic challenge.
+ * browser, so it can only use its argument. On the page to which the console links (`/docs?session`), calls without a
+ * token use the console's session. All other calls are sent without credentials. Otherwise, the browser would ask for a
+ * password when the token service responds with a Basic challenge.
  */
 function withOrWithoutSession(request: SwaggerRequest): SwaggerRequest {
   const { location } = globalThis as unknown as { location: { search: string } };

@@ -1,6 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** The tags of operations, in the order in which a client needs them. The tags of partners and operators follow. */
+/**
+ * The tags of operations, in the order in which a client needs them. The tags for partners and for operators come last.
+ */
 const TAGS: Record<string, string> = {
   'Token service':
     'Request access tokens for a user and an application (RFC 6749). Most other requests need an access token.',

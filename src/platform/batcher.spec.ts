@@ -49,7 +49,7 @@ describe('Batcher', () => {
     expect(batches.slice(4)).toEqual([['e', 'f']]);
   });
 
-  it('a full batch takes requests of the callers in turn, however many each caller has queued', async () => {
+  it('a full batch takes requests from the callers in turn, however many each caller has queued', async () => {
     const { batches, add, endFirst } = batcherOf(3);
     add('flood', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7');
     add('one', 'o1', 'o2');

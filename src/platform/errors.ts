@@ -102,7 +102,9 @@ export interface FaultMeaning {
   readonly code: string;
   readonly description: string;
   readonly remedy: string;
-  /** Whether the code occurs only in `warnings`, of a request or a line of an import that was accepted. */
+  /**
+   * Whether the code occurs only in `warnings`, which describe an accepted request or an accepted line of an import.
+   */
   readonly isWarning: boolean;
 }
 
@@ -150,7 +152,7 @@ export const validationError = defineProblem(
   'validation_error',
   'invalid',
   'The request is not valid',
-  'Each entry of `errors` describes one error. Its `pointer` is the JSON Pointer of a member of the body, and its `parameter` is the name of a parameter.',
+  'Each entry of `errors` describes one error. The entry contains either a `pointer`, which is the JSON Pointer to a member of the body, or a `parameter`, which is the name of a parameter.',
   KEPT_RESULT,
 );
 export const malformedJson = defineProblem(
@@ -189,7 +191,7 @@ export const accountNotFound = defineProblem(
   'account_not_found',
   'invalid',
   'The account does not exist',
-  'The request names an account code that does not exist.',
+  'The request contains an account code that does not exist.',
 );
 export const forbiddenOperation = defineProblem(
   'forbidden_operation',
@@ -240,11 +242,11 @@ export const internalError = defineProblem(
   'internal_error',
   'internal',
   'Internal error',
-  'An unexpected error occurred in the service. The change was made completely or, more likely, not at all. Read the record to check, or send the request again with the same Idempotency-Key.',
+  'An unexpected error occurred in the service. The requested change was made either completely or, more likely, not at all. Read the record to check, or send the request again with the same Idempotency-Key.',
 );
 export const serviceUnavailable = defineProblem(
   'service_unavailable',
   'unavailable',
   'Service unavailable',
-  'A component of the service is down or overloaded. The change was made completely or, more likely, not at all. Wait for the number of seconds in the Retry-After header. Then send the request again with the same Idempotency-Key.',
+  'A component of the service is down or overloaded. The requested change was made either completely or, more likely, not at all. Wait for the number of seconds in the Retry-After header. Then send the request again with the same Idempotency-Key.',
 );

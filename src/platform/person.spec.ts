@@ -22,5 +22,5 @@ it.each([[['Ada']], [['Lovelace']], [['Ada', 'Byron']], [[]]])(
   (texts) => expect(hasFullName(texts, person)).toBe(false),
 );
 
-it('a person’s ids are compared without regard to blanks, case and punctuation', () =>
+it('a person’s ids are compared without regard to blanks, case or punctuation', () =>
   expect(folded(' C-01 / ä.B ')).toBe('c01äb'));

@@ -57,7 +57,7 @@ export class WorkerProcess<Job extends object, Result> {
       env: {},
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    // The first event of these three kinds shows that the process is dying.
+    // The first `error`, `disconnect` or `exit` event shows that the process is dying.
     for (const sign of ['error', 'disconnect', 'exit']) child.on(sign, () => this.forget(child));
     return child;
   }

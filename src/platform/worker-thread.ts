@@ -33,7 +33,7 @@ export class WorkerThread<Job, Result> {
 
   private start(): Worker {
     const worker = new Worker(this.program, this.options);
-    // The first `error` or `exit` event shows that the worker thread is dying. It then gets no more jobs.
+    // The first `error` or `exit` event shows that the worker thread is dying. The thread then gets no more jobs.
     for (const sign of ['error', 'exit'])
       worker.on(sign, () => {
         if (this.worker === worker) this.worker = null;

@@ -7,7 +7,7 @@ export interface DeliveredBody {
   readonly bytes: Buffer | undefined;
   readonly username: string;
   /**
-   * An error in the request's path or headers, because of which the result is refused. The result's body is stored
+   * An error in the request's path or headers that causes the result to be refused. The result's body is stored
    * nevertheless.
    */
   readonly refusal?: DomainError;
@@ -75,7 +75,7 @@ export class RejectUnmatchedResult extends Command<void> {
 }
 
 /**
- * Holds, releases or revokes the result of an exam. The status of the record stays as it is.
+ * Holds, releases or revokes the result of an exam. The status of the record does not change.
  * @throws DomainError eligibility_not_found; result_not_found if the exam has no result
  */
 export class DecideOnResult extends Command<void> {

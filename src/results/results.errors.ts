@@ -32,21 +32,21 @@ export const candidateExamNotFound = defineProblem(
   'candidate_exam_not_found',
   'invalid',
   'No exam matches the result',
-  'The account has no exam of this candidate for which a result is expected. The service has kept the result, and an operator will review it.',
+  'In this account, the candidate has no exam for which a result is expected. The service has kept the result, and an operator will review it.',
   KEPT_RESULT,
 );
 export const candidateExamAmbiguous = defineProblem(
   'candidate_exam_ambiguous',
   'invalid',
   'More than one exam matches the result',
-  'The result matches more than one exam of the candidate. The service has kept the result, and an operator will review it.',
+  'The result matches several exams of the same candidate. The service has kept the result, and an operator will review it.',
   KEPT_RESULT,
 );
 export const resultQuotaExceeded = defineProblem(
   'result_quota_exceeded',
   'rate_limited',
   'The daily limit for results has been reached',
-  'The account has reached the number of bytes of results that it may store in one day. Send the result again when the next day (UTC) begins. The Retry-After header states the number of seconds until then.',
+  'The results that the service stored today for the account or the sending application have reached the daily size limit. Send the result again on the next day (UTC). The Retry-After header states the number of seconds until then.',
 );
 export const resultNotFound = defineProblem(
   'result_not_found',
@@ -70,5 +70,5 @@ export const unmatchedResultSettled = defineProblem(
   'unmatched_result_settled',
   'conflict',
   'The result was already matched to an exam',
-  'The same user sent the same body again, and that body was matched to an exam. The result cannot be accepted for another exam.',
+  'The same user sent the same body more than once, and one of these results was already matched to an exam. Therefore, the result cannot be accepted for another exam.',
 );

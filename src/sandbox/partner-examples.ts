@@ -1,7 +1,10 @@
 import type { OperationValues, SandboxClient } from './sandbox-client.js';
 
 interface Objects {
-  /** The ids of the subscriptions that are assigned to the sandbox's operator. The first has no notifications. */
+  /**
+   * The ids of the subscriptions that are assigned to the sandbox's operator. The first subscription has no
+   * notifications.
+   */
   subscriptions: string[];
   /** The id of a failed notification. */
   resent: string;

@@ -11,8 +11,8 @@ const MOST_KEPT = 1_000;
 const MOST_LISTED = 100;
 
 /**
- * SQL that creates the table of received requests in the schema of the clock (clock-schema.ts). Through the table,
- * every process of the sandbox shows the requests that any of them has received.
+ * SQL that creates the table of received requests in the schema of the clock (clock-schema.ts). With this table, every
+ * process of the sandbox can show the requests that any process has received.
  */
 export const RECEIVED_SCHEMA = [
   `CREATE SEQUENCE IF NOT EXISTS sandbox.received_number`,

@@ -12,7 +12,7 @@ import { clockFunctions } from './clock-schema.js';
 import { clockBackwards, clockTooFar } from './sandbox.errors.js';
 
 const CHANNEL = 'sandbox_clock';
-/** The class of the advisory locks by which each process shows which generation of the clock it uses. */
+/** The class of the advisory locks with which each process indicates the generation of the clock that it uses. */
 const LOCKS = 7_031_948;
 const ASK_AGAIN_MS = 10;
 /**

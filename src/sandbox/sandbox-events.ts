@@ -63,7 +63,7 @@ export class SandboxEvents {
     }
   }
 
-  /** Moves the booking by an hour, or by a minute if the window of the eligibility has no room for an hour. */
+  /** Moves the booking by an hour, or by a minute if the service refuses to move it by an hour. */
   private async move(account: string, bookingCode: string, booking: Found): Promise<void> {
     const { booking_on, delivery_mode, location_code, location_name, location_address, location_timezone } = booking;
     const location = { location_code, location_name, location_address, location_timezone };

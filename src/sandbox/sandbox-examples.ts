@@ -180,8 +180,8 @@ export class SandboxExamples {
   }
 
   /**
-   * Creates partners, notifications in the error queue, and jobs, in the account of the samples. The jobs stay
-   * unfinished, because their partner is suspended.
+   * Creates partners, notifications in the error queue, and jobs, in the account that contains the sample partners. The
+   * jobs stay unfinished, because their partner is suspended.
    */
   private async partners(): Promise<void> {
     const kept = await this.subscription('A partner');

@@ -27,11 +27,11 @@ interface Kept {
 }
 
 /**
- * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its response. After
- * `/400` or any other status, the response has that status. After `/slow`, it is 200 after 65 seconds. After `/close`,
- * the partner closes the connection without a response. After `/samples`, it answers 200 to samples and 400 to all
- * other notifications, like a partner that knows no candidate. Without such a segment, the response is 200. Every
- * request is stored ({@link ReceivedRequests}).
+ * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects the response: `/400`,
+ * or any other status, selects that status; `/slow` selects 200 after a delay of 65 seconds; `/close` closes the
+ * connection without a response; `/samples` selects 200 for samples and 400 for all other notifications, like a partner
+ * that knows no candidate. With any other segment, the response is 200. Every request is stored ({@link
+ * ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
@@ -120,7 +120,7 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
 
 const NO_BODY = new Set([204, 304]);
 
-/** Starts to listen on the port. Returns false if another process already uses it. */
+/** Starts to listen on the port. Returns false if another process already uses the port. */
 function listen(server: Server, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>

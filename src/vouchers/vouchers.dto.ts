@@ -24,7 +24,7 @@ declareFaults({
     'Send a valid_until that is not earlier than valid_from.',
   ],
   discount_type_invalid: ['The value is not a known type of discount.', 'Use PERCENT or AMOUNT.'],
-  currency_invalid: ['The value is not a currency code.', 'Use a three-letter code of ISO 4217.'],
+  currency_invalid: ['The value is not a currency code.', 'Use a three-letter ISO 4217 code.'],
   too_many_decimals: [
     'The discount is an amount with more decimal places than its currency allows, or a percentage with more than two decimal places.',
     'Round an amount to the decimal places of its currency, and a percentage to two decimal places.',

@@ -4,7 +4,7 @@ import { declareFaults } from '../platform/errors.js';
 declareFaults({
   voucher_unknown: [
     'The account has no voucher with this code, or the voucher is disabled.',
-    'Check the upper and lower case of the code, or ask the operator of the service.',
+    'Check the spelling of the code, including upper and lower case, or ask the operator of the service.',
   ],
   voucher_not_applicable: ['The voucher is not valid for this test.', 'Use a voucher that is valid for the test.'],
   voucher_not_yet_valid: [
@@ -66,8 +66,8 @@ const DECIMALS = new Map([
 const NO_MONEY = /^X(?!AF|CD|CG|OF|PF)/;
 
 /**
- * Returns whether the ISO 4217 code, in upper or lower case, denotes money. Only such a currency is allowed for a
- * discount.
+ * Returns whether the ISO 4217 code, in upper or lower case, denotes money. A discount must use a code that denotes
+ * money.
  */
 export function isMoney(currency: string): boolean {
   return !NO_MONEY.test(currency.toUpperCase());
@@ -75,7 +75,7 @@ export function isMoney(currency: string): boolean {
 
 /**
  * Returns whether the discount has no more decimals than its currency allows. The currency's code may be in upper or
- * lower case. It is null for a percentage, which may have two decimals.
+ * lower case. The code is null for a percentage, which may have two decimals.
  */
 export function hasDecimalsOf(discount: number, currency: string | null): boolean {
   const decimals = DECIMALS.get(currency?.toUpperCase() ?? '') ?? USUAL_DECIMALS;

@@ -140,7 +140,7 @@ test('an alert reports a failure and an outage of a partner that began and ended
   expect(alerted.to(failing)).toHaveLength(2);
 });
 
-test("an alert reports an undelivered notification whose exam starts within 2 hours, but not the candidate's name", async () => {
+test("an alert reports an undelivered notification whose exam starts within 2 hours, without the candidate's name", async () => {
   const subscribed = await partner('Late Board');
   const to = await alerted.watch(subscribed.scene.account, ['EXAM_SOON_UNDELIVERED']);
   subscribed.partner.answer({ status: 400 });
@@ -188,7 +188,7 @@ test('an alert reports accommodations that have waited for approval for more tha
   expect(text).toContain(`${app.url}/console/work/approvals`);
 });
 
-test('an alert reports 14, 3 and 1 days in advance that a certificate expires', async () => {
+test('an alert reports the expiry of a certificate 14, 3 and 1 days in advance', async () => {
   const subscribed = await partner('Certified Board');
   const to = await alerted.watch(subscribed.scene.account, ['CERTIFICATE_EXPIRING']);
   const statistics = await subscribed.admin('GET', `subscriptions/${subscribed.id}/statistics`);

@@ -74,7 +74,7 @@ test('if the mail server refuses one recipient of an alert, the others receive i
   expect(mail.mails).toHaveLength(1);
 });
 
-test('an alert reports a lasting condition once, and again if it recurs after quiet_s', async () => {
+test('an alert reports a lasting condition once, and again if it recurs after quiet_s seconds', async () => {
   await alerted.put('on-call', { ...EMAIL, quiet_s: 600 });
   await goDown();
   await mail.received(/is down/);
@@ -96,7 +96,7 @@ test('an alert reports a lasting condition once, and again if it recurs after qu
   expect(await alerted.get('on-call')).toMatchObject({ waiting: 0, last_error: null });
 });
 
-test('an alert never reports a condition that began and ended within quiet_s', async () => {
+test('an alert never reports a condition that begins and ends within quiet_s seconds of the last report', async () => {
   await alerted.put('on-call', { ...EMAIL, quiet_s: 600 });
   await goDown();
   await mail.received(/is down/);

@@ -182,7 +182,7 @@ describe('the definition of an alert', () => {
     }
   });
 
-  it('encrypts the values of an alert’s headers, never shows them, keeps them when a PUT omits headers, and sends them to no other host', async () => {
+  it('encrypts an alert’s header values, never shows them, keeps them if a PUT omits headers, and sends them to no other host', async () => {
     const hook = { kind: 'WEBHOOK', url: `${webhook.url}/hook?key=1` };
     const headers = [{ name: 'Authorization', value: 'Bearer very-secret' }];
     const created = await alerted.put('hook', { ...hook, headers });

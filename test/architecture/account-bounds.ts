@@ -14,8 +14,8 @@ export const BOUND_RULES = [
 ] as const;
 
 /**
- * Maps reasons for reading across accounts to the folders in which statements may give them. A reason that is not
- * listed here is allowed in every folder.
+ * Maps reasons for reading across accounts to the folders in which statements may give these reasons. A reason that is
+ * not listed here is allowed in every folder.
  */
 const PLACES: Readonly<Record<string, RegExp>> = {
   matching: /^src\/(results\/|platform\/platform-personal-data)/,
@@ -38,7 +38,7 @@ export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (
 }
 
 /**
- * Returns the tables with an account that a statement reads or changes without limiting them to an account.
+ * Returns the tables with an account column that a statement reads or changes without limiting them to an account.
  *
  * A table is bound in its query by a condition that every row must fulfil (a term of WHERE, of the ON of a join, or
  * USING):

@@ -21,14 +21,14 @@ function advisories(printed: object | string, error = '') {
 const counted = (total: number) => ({ vulnerabilities: { total }, dependencies: { prod: 236 } });
 
 describe('the check of advisories', () => {
-  it('the check of advisories passes if the registry knows no advisory', () => {
+  it('the advisory check passes if the registry knows no advisory', () => {
     expect(advisories({ vulnerabilities: {}, metadata: counted(0) })).toEqual({
       status: 0,
       stdout: 'No advisories for 236 packages that run.\n',
     });
   });
 
-  it('the check of advisories fails and names the packages that have advisories', () => {
+  it('the advisory check fails and names the packages that have advisories', () => {
     const qs = { name: 'qs', severity: 'high', range: '<6.14.1' };
     expect(advisories({ vulnerabilities: { qs }, metadata: counted(1) })).toEqual({
       status: 1,
@@ -40,7 +40,7 @@ describe('the check of advisories', () => {
     ['405', '405 Method Not Allowed - POST https://registry.example/-/npm/v1/security/advisories/bulk'],
     ['404', '404 Not Found - POST https://registry.example/-/npm/v1/security/audits/quick'],
   ])(
-    'the check of advisories does not pass if the registry answers %s, and says that nothing was checked',
+    'the advisory check does not pass if the registry answers %s, and reports that nothing was checked',
     (_status, reason) => {
       const message = { message: reason, error: { summary: '' } };
       for (const printed of ['', message])
@@ -53,7 +53,7 @@ describe('the check of advisories', () => {
     },
   );
 
-  it('the check of advisories says that nothing was checked if npm prints no report, whatever the reason is', () => {
+  it('the advisory check reports that nothing was checked if npm prints no report, whatever the reason', () => {
     expect(advisories('', 'npm error network request failed\n')).toEqual({
       status: 75,
       stdout: 'Advisories NOT CHECKED: the registry gave no answer (npm error network request failed).\n',

@@ -5,8 +5,8 @@ type Statement = Omit<SqlText, 'file'>;
 type Assemble = (module: LoadedModule, database: object) => unknown;
 
 /**
- * Sample filters for notifications: an operator's filter, a filter of staff with some accounts, and a filter with every
- * member.
+ * Sample filters for notifications: an operator's filter, a filter of staff with access to some accounts, and a filter
+ * with every member.
  */
 const FILTERS = [
   {},

@@ -17,7 +17,7 @@ export interface Source {
 interface Condition {
   readonly term: Tree;
   /**
-   * The tables and subqueries that a condition may limit to an account; for an outer join, only those of its nullable
+   * The tables and subqueries that a condition may limit to an account; for an outer join, only those on its nullable
    * side.
    */
   readonly bounds: readonly Source[];
@@ -49,7 +49,7 @@ export const NAMED: Readonly<Record<string, readonly string[]>> = {
   job_items: ['job_id', 'notification_position'],
   notifications: ['booking_code'],
 };
-/** Tables whose only row belongs to no account, so that their values limit a statement as a parameter would. */
+/** Tables with a single row, which belongs to no account. The values of this row count as parameters. */
 export const ONLY_ROW: ReadonlySet<string> = new Set(['change_epoch']);
 export const NONE: ReadonlySet<string> = new Set();
 

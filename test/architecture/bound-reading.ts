@@ -21,8 +21,8 @@ import type { Schema } from './schema';
 import { nameOf, type Tree, walk } from './sql-tree';
 
 /**
- * Analyses a statement from its outermost query inwards, and finds tables with an account that no condition limits to
- * an account (account-bounds.ts).
+ * Analyses a statement from its outermost query inwards, and finds tables with an account column that no condition
+ * limits to an account (account-bounds.ts).
  */
 export class Reading {
   constructor(
@@ -49,7 +49,7 @@ export class Reading {
     return { open: inner.length === 0 ? [] : [`(${kind})`], origin: 'given', columns: null };
   }
 
-  /** Analyses the queries of WITH in order, because each query may use the earlier ones. */
+  /** Analyses the queries of a WITH clause in order, because each query may use the earlier ones. */
   private withOf(node: Tree, outer: Block | null, known: ReadonlyMap<string, Found>): [Map<string, Found>, string[]] {
     const ctes = new Map(known);
     const open: string[] = [];

@@ -151,7 +151,7 @@ describe('the blocks of code in the documents', () => {
     }
   });
 
-  it('the check of the documents reports broken blocks of code', () => {
+  it('the check of the documents reports broken code blocks', () => {
     for (const [language, code] of [
       ['sh', 'if true; then'],
       ['sh', 'npm run nothing'],

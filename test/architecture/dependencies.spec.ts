@@ -35,7 +35,7 @@ describe('the import rules between modules', () => {
     ).toEqual([]);
   });
 
-  it('the check of imports reports a planted violation of every rule', () => {
+  it('the import check reports a planted violation of every rule', () => {
     const { forbidden } = createRequire(__filename)(config) as { forbidden: { name: string }[] };
     const broken = new Set(
       violationsIn(join(__dirname, 'violations'), ['src', 'console/src']).map(({ rule }) => rule.name),

@@ -62,7 +62,7 @@ describe('the codes of faults', () => {
     expect(meanings.filter((code) => !answered.has(code))).toEqual([]);
   });
 
-  it('the check of fault codes finds a code in every form in which the source code writes it', () => {
+  it('the fault-code check finds a code in every form in which the source code writes it', () => {
     const text = `fault('one', ''); oneOf(['A'], 'two'); add('/x', 'three', ''); text({ code: 'four' });
       throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });
       declareWarnings({ eight: ['', ''] });`;

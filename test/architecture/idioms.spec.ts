@@ -44,8 +44,8 @@ function controllersWithDatabase(folder: string): string[] {
 }
 
 /**
- * Returns the files that contain a NOTIFY. Its message is sent at COMMIT, and the COMMIT fails when the server's queue
- * is full.
+ * Returns the files that contain a NOTIFY. PostgreSQL sends its message at COMMIT, and the COMMIT fails when the
+ * server's queue is full.
  */
 function notifyingFiles(folder: string): string[] {
   return sourcesIn(folder).filter((file) =>
@@ -66,11 +66,11 @@ describe('the idioms of every module', () => {
     expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers access the database only through a reader']);
   });
 
-  it('NOTIFY is sent only by the signals that follow a commit, never within a transaction', () => {
+  it('NOTIFY is sent only by the code that runs after a commit, never within a transaction', () => {
     expect(notifyingFiles(root)).toEqual(['src/platform/unit-of-work/hints.ts']);
   });
 
-  it('each rule about the idioms of modules reports a planted violation', () => {
+  it('each rule about module idioms reports a planted violation', () => {
     expect(handlersElsewhere(planted)).toEqual(['src/accounts/handles-elsewhere.ts']);
     expect(controllersWithDatabase(planted)).toEqual(['src/accounts/asks-itself.controller.ts']);
     expect(notifyingFiles(planted)).toEqual(['src/accounts/notifies-itself.ts']);

@@ -7,8 +7,8 @@ const read = (path: string) => readFileSync(join(__dirname, '../..', path), 'utf
 const FULL = /^node:(\d+\.\d+\.\d+)-[a-z]+-slim(@sha256:[0-9a-f]{64})?$/;
 
 /**
- * Returns the images from which a Dockerfile builds, with the values of its arguments. The names of its own build
- * stages are omitted.
+ * Returns the images from which a Dockerfile builds, with the values of its arguments filled in. The names of its own
+ * build stages are omitted.
  */
 function basesOf(dockerfile: string): string[] {
   const values = new Map([...dockerfile.matchAll(/^ARG (\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]));
@@ -30,7 +30,7 @@ describe('the images of the containers', () => {
     ['names a tag that moves', 'ARG NODE=node:latest\nFROM ${NODE} AS build', false],
     ['has a shortened digest', 'FROM node:24.21.0-bookworm-slim@sha256:0123', false],
     ['is pinned by a digest', `FROM node:24.21.0-bookworm-slim@sha256:${'0a'.repeat(32)}`, true],
-  ])('the check of images accepts or refuses a Dockerfile whose base image %s', (_what, dockerfile, isRight) =>
+  ])('the image check accepts or refuses a Dockerfile whose base image %s', (_what, dockerfile, isRight) =>
     expect(basesOf(dockerfile).every((base) => FULL.test(base))).toBe(isRight),
   );
 

@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 const manifestsIn = (file: string) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
-// Helm's renderings of deploy/chart; scripts/helm.mjs checks that they are current.
+// Helm's renderings of deploy/chart; scripts/helm.mjs checks that they are up to date.
 const manifests = manifestsIn('test/fixtures/chart/plain.yaml');
 const everything = manifestsIn('test/fixtures/chart/everything.yaml');
 const cells = ['A', 'B'].map((letter) => ({
@@ -71,7 +71,7 @@ describe('the manifests that the Helm chart renders', () => {
     for (const image of images) expect(image.split(':')[1]).toBe(version);
   });
 
-  it("the manifests of a cell set the cell's letter and address, and have the same objects as manifests without cells", () => {
+  it("the manifests for a cell set the cell's letter and address, and have the same objects as those without cells", () => {
     const environment = (of: Manifest[]) =>
       of
         .filter(({ kind }) => kind === 'Deployment')
@@ -95,7 +95,7 @@ describe('the manifests that the Helm chart renders', () => {
     ['a name is misspelt', /"readinessProbe"/, '"readynessProbe"', /readynessProbe/],
     ['a value has the wrong type', /"containerPort":9464/, '"containerPort":"9464"', /'string' is not assignable/],
     ['a member is missing', /"selector":\{"matchLabels":\{[^}]*\}\},"strategy"/, '"strategy"', /selector/],
-  ])('the check reports the Kubernetes manifests as invalid if %s', (_what, member, planted, fault) => {
+  ])('the check of Kubernetes manifests reports the manifests as invalid if %s', (_what, member, planted, fault) => {
     const deployment = JSON.stringify(named('Deployment')[0]);
     const broken = JSON.parse(deployment.replace(member, planted)) as Manifest;
     expect(JSON.stringify(broken)).not.toBe(deployment);
@@ -249,7 +249,7 @@ describe('the manifests that the Helm chart renders', () => {
 });
 
 describe('the compose files', () => {
-  // The member `$schema` is removed, because Ajv does not know this spelling of the address of draft-07.
+  // The member `$schema` is removed, because Ajv does not know this spelling of the URI of draft-07.
   const { $schema, ...schema } = JSON.parse(read('test/fixtures/compose/compose-spec.json')) as Record<string, object>;
   const isCompose = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
   const faultsIn = (file: string, from = '', to = '') => {
@@ -269,7 +269,7 @@ describe('the compose files', () => {
     ['a name is misspelt', 'read_only: true', 'readonly: true', 'readonly'],
     ['a condition does not exist', 'service_healthy', 'healthy', 'depends_on'],
     ['a value has the wrong type', 'cap_drop: [ALL]', 'cap_drop: ALL', 'cap_drop'],
-  ])('the check reports a compose file as invalid if %s', (_what, right, wrong, fault) => {
+  ])('the check of compose files reports a file as invalid if %s', (_what, right, wrong, fault) => {
     for (const file of files) {
       expect(read(file)).toContain(right);
       expect(faultsIn(file, right, wrong).join()).toContain(fault);

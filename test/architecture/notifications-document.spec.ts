@@ -28,20 +28,20 @@ const bytes = Buffer.from(body, 'utf8');
 const now = Number(headers['webhook-timestamp']);
 
 describe('the receiver of docs/notifications.md', () => {
-  it('the receiver of docs/notifications.md accepts the example of the document, as the library of Standard Webhooks does', () => {
+  it('the receiver in docs/notifications.md accepts the example in the document, like the Standard Webhooks library', () => {
     expect(isGenuine(headers, bytes, secret, now + 299)).toBe(true);
     const signature = new Webhook(secret).sign(headers['webhook-id'], new Date(now * 1000), body);
     expect(signature).toBe(headers['webhook-signature']);
   });
 
-  it('the receiver of docs/notifications.md accepts one valid signature among several, and no other signature version', () => {
+  it('the receiver in docs/notifications.md accepts one valid signature among several, and no other signature version', () => {
     const right = headers['webhook-signature'];
     const by = (signature: string) => isGenuine({ ...headers, 'webhook-signature': signature }, bytes, secret, now);
     expect([`v1,AAAA ${right}`, `${right} v1,AAAA`, `v1a,AAAA ${right}`].map(by)).toEqual([true, true, true]);
     expect(['v1,AAAA', 'v1', 'nonsense', right.replace('v1,', 'v2,')].map(by)).toEqual([false, false, false, false]);
   });
 
-  it('the receiver of docs/notifications.md refuses requests that lack a header or are old, modified or already parsed, and throws no exception', () => {
+  it('the receiver in docs/notifications.md refuses requests that lack a header or are old, modified or already parsed, and throws no exception', () => {
     for (const name of Object.keys(headers))
       expect([name, isGenuine({ ...headers, [name]: undefined }, bytes, secret, now)]).toEqual([name, false]);
     expect(isGenuine(headers, bytes, secret, now + 301)).toBe(false);
@@ -50,7 +50,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(isGenuine(headers, JSON.parse(body) as Buffer, secret, now)).toBe(false);
   });
 
-  it('the receiver of docs/notifications.md works in Express together with express.json(): it stores a genuine notification, and answers 401 to any other', async () => {
+  it('the receiver in docs/notifications.md works in Express together with express.json(): it stores a genuine notification, and answers 401 to any other', async () => {
     const stored: unknown[] = [];
     const app = receiver({ secret, store: async (...entry) => Promise.resolve(stored.push(entry) > 0) });
     const server = app.listen(0, '127.0.0.1');

@@ -144,7 +144,7 @@ describe('every response', () => {
   });
 });
 
-it('the OpenAPI document lists every problem code of the catalogue, except those of unknown routes, the sandbox and import rows', () => {
+it('the OpenAPI document lists every problem code in the catalogue, except those of unknown routes, the sandbox and import rows', () => {
   const placed = new Set(answers.flatMap(({ media }) => Object.keys((media['examples'] ?? {}) as Json)));
   const nowhere = problemCatalogue()
     .map(({ code }) => code)
@@ -152,7 +152,7 @@ it('the OpenAPI document lists every problem code of the catalogue, except those
   expect(nowhere.sort()).toEqual(['event_not_possible', 'headers_too_large', 'method_not_allowed', 'record_differs']);
 });
 
-it('the OpenAPI document declares in ErrorModel every member that a problem of the catalogue may have', () => {
+it('the OpenAPI document declares in ErrorModel every member that a problem in the catalogue may have', () => {
   const declared = Object.keys(document['components'].schemas.ErrorModel.properties as Json);
   const carried = problemCatalogue().flatMap(({ members }) => [...members]);
   expect(carried.length).toBeGreaterThan(5);

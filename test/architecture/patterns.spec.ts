@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /**
  * Checks that a pattern of the document means the same with and without the `u` flag, and in the dialects of Python,
- * RE2 and Java: code generators and validators in all of these languages read it.
+ * RE2 and Java, because code generators and validators with all of these dialects read it.
  */
 const document = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
 
@@ -41,7 +41,7 @@ describe('the patterns of the OpenAPI document', () => {
     expect(differing).toEqual([]);
   });
 
-  it('the check of patterns reports a pattern that some dialect of regular expressions interprets differently', () => {
+  it('the pattern check reports a pattern that some dialect of regular expressions interprets differently', () => {
     for (const pattern of [
       '\\p{C}',
       '\\s',

@@ -49,7 +49,7 @@ export function faultsOf(passage: string): Fault[] {
   });
 }
 
-/** Splits Markdown into paragraphs, headings, items of lists and cells of tables, without blocks of code. */
+/** Splits Markdown into paragraphs, headings, list items and table cells, without code blocks. */
 export function passagesOfMarkdown(markdown: string): string[] {
   return markdown
     .replaceAll(/^( *)```[^]*?^\1```$/gm, '')
@@ -107,7 +107,7 @@ export function filesIn(root: string, folder: string, endings: string[]): string
 /** Programs that are generated from the OpenAPI document. The prose of the document is checked instead. */
 const GENERATED = ['clients/typescript/src/openapi.ts'];
 
-/** Lists the hand-written programs below the folders. */
+/** Lists the hand-written programs in the folders. */
 export const programsIn = (root: string, folders: string[]): string[] =>
   folders
     .flatMap((folder) => filesIn(root, folder, ['.ts', '.tsx', '.mjs', '.cjs']))

@@ -6,7 +6,9 @@ const FOLDER = join(__dirname, '../../src/migrations');
 /** A line `<SHA-256> <file>` for each migration of a release; release.mjs writes these lines. */
 const RELEASED = readFileSync(join(__dirname, '../fixtures/released-migrations.txt'), 'utf8');
 
-/** Returns the released files whose content in `read` differs from the release, and those that are missing. */
+/**
+ * Returns the released files whose content has changed since the release, and those for which `read` returns undefined.
+ */
 function changedFiles(read: (file: string) => string | undefined): string[] {
   return RELEASED.trim()
     .split('\n')

@@ -4,7 +4,7 @@ import { statementsOf, type Tree, walk } from './sql-tree';
 
 interface Table {
   readonly columns: Set<string>;
-  /** The columns each of which is by itself a primary key, a unique key or a foreign key of the table. */
+  /** The columns of the table that are, each on its own, a primary key, a unique key or a foreign key. */
   readonly keys: Set<string>;
   /** The columns of each unique constraint of a table, by the name of the constraint. */
   readonly constraints: Map<string, readonly string[]>;

@@ -20,7 +20,7 @@ function fileOf(name: string): string | null {
   return (name.endsWith('.spec.ts') ? specs.get(name) : suites.get(`${name}.e2e.ts`)) ?? null;
 }
 
-/** Returns the cells of the rows of Markdown tables, without the tables' heads. */
+/** Returns the cells of each row of the Markdown tables, without the header rows. */
 function linesOf(markdown: string): string[][] {
   return markdown
     .split('\n')
@@ -43,7 +43,7 @@ describe('docs/security.md', () => {
     expect(lines.flatMap(faultsOfLine)).toEqual([]);
   });
 
-  it('docs/security.md has a line for each of the ten API risks of OWASP', () => {
+  it('docs/security.md has a line for each of the ten OWASP API security risks', () => {
     const risks = [...document.matchAll(/^\| API(\d+) /gm)].map(([, number]) => Number(number));
     expect(risks).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
@@ -64,7 +64,7 @@ describe("the check of the documents' tables", () => {
     ['a line without a test', '| nothing | tested by eye |', ['nothing: no test']],
     ['a test that is gone', '| gone | `audit`, `no-such-test` |', ['gone: no-such-test']],
     ['a spec that is gone', '| gone | `no-such.spec.ts` |', ['gone: no-such.spec.ts']],
-  ])('the check of the documents’ tables reports %s', (_title, line, faults) => {
+  ])('the check of tables in documents reports %s', (_title, line, faults) => {
     expect(table(line).flatMap(faultsOfLine)).toEqual(faults);
   });
 });

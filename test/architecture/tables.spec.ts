@@ -39,7 +39,7 @@ beforeAll(async () => {
 const toldOf = ({ file, name, text }: SqlText): string => `${file}: ${name ?? text.replace(/\s+/g, ' ').slice(0, 60)}`;
 
 describe('the SQL statements that the check of tables parses', () => {
-  it('the check of tables finds every SQL statement of the service and every function that builds one', () => {
+  it('the table check finds every SQL statement of the service and every function that builds one', () => {
     expect([...assembled].sort()).toEqual(assemblers);
     expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('the SQL statements that the check of tables parses', () => {
     expect(statements.filter((statement) => !isSql(statement)).map(toldOf)).toEqual([]);
   });
 
-  it('the check of tables finds every planted SQL statement, and reports a planted text that is not SQL', () => {
+  it('the table check finds every planted SQL statement, and reports a planted text that is not SQL', () => {
     const { statements: all, assembled: unknown } = sqlTextsIn(violations, new Loader(violations));
     expect(unknown).toEqual(['src/eligibility/assembles-a-statement.ts: ']);
     expect(all.filter((statement) => !isSql(statement)).map(toldOf)).toEqual(['src/eligibility/is-no-sql.ts: no-sql']);
@@ -78,7 +78,7 @@ describe('a table belongs to one module', () => {
 });
 
 describe('the check of the tables', () => {
-  it('the check of tables reports a planted violation in every form in which the code writes SQL', () => {
+  it('the table check reports a planted violation in every form in which the code writes SQL', () => {
     const found = arrowsIn(planted, ownersIn(violations)).map((arrow) => [arrow.file, arrow.table, ...brokenBy(arrow)]);
     const inOtherModules = found.filter(([file]) => !file.endsWith('bound.ts'));
     expect(inOtherModules).toEqual([
@@ -99,7 +99,7 @@ describe('the check of the tables', () => {
 });
 
 describe('SQL statements on tables with an account', () => {
-  it('every SQL statement on a table with an account is limited to one account, or gives a reason in acrossAccounts', () => {
+  it('every SQL statement on a table with account data is limited to one account, or has a reason in acrossAccounts', () => {
     const wrong = statements.flatMap((statement) =>
       brokenBounds(statement, schema).map((rule) => `${rule}: ${toldOf(statement)}`),
     );
@@ -108,7 +108,7 @@ describe('SQL statements on tables with an account', () => {
 
   const of = (file: string): SqlText[] => planted.filter((statement) => statement.file === file);
 
-  it('the check of SQL reports each planted statement that is not limited to an account', () => {
+  it('the SQL check reports each planted statement that is not limited to an account', () => {
     const found: Record<string, string[]> = {};
     for (const statement of of('src/eligibility/unbound.ts'))
       for (const rule of brokenBounds(statement, schema)) (found[rule] ??= []).push(statement.name!);
@@ -149,7 +149,7 @@ describe('SQL statements on tables with an account', () => {
     });
   });
 
-  it('the check of SQL accepts each form in which a statement can be limited to an account', () => {
+  it('the SQL check accepts each form in which a statement can be limited to an account', () => {
     expect(of('src/eligibility/bound.ts').length).toBe(9);
     for (const statement of of('src/eligibility/bound.ts'))
       expect([statement.name, brokenBounds(statement, schema)]).toEqual([statement.name, []]);
@@ -166,7 +166,7 @@ describe('volatile functions in SQL', () => {
     ]);
   });
 
-  it('the check of SQL reports volatile functions that are planted in an UPDATE or in a part of a statement', () => {
+  it('the SQL check reports volatile functions that are planted in an UPDATE or in a fragment of a statement', () => {
     expect(volatileFunctionsIn(violations)).toEqual([
       'src/notifications/draws-in-an-update.ts: clock_timestamp',
       'src/notifications/draws-in-an-update.ts: random',

@@ -23,7 +23,7 @@ interface Direction {
 
 const config = join(__dirname, '../../.dependency-cruiser.cjs');
 const TABLE_TO_COME = /\b(FROM|JOIN|INTO|UPDATE|TABLE|ONLY)\s*$/;
-/** Matches FROM, INTO and similar words only after a verb of SQL, because ordinary sentences contain them, too. */
+/** Matches FROM, INTO and similar words only after an SQL verb, because ordinary sentences contain these words, too. */
 const TABLE_TO_COME_AFTER_VERB =
   /\b(select|delete|insert|update|truncate|lock)\b[^.]*\b(from|join|into|update|table|only)\s*$/;
 
@@ -49,7 +49,7 @@ function textOf(node: ts.Node): string | null {
   return null;
 }
 
-/** Returns every table that a statement names outside the folder of the table's owner. */
+/** Returns the uses of a table by statements of modules other than the module that owns the table. */
 export function arrowsIn(statements: readonly SqlText[], owners: ReadonlyMap<string, string>): Arrow[] {
   const arrows = new Map<string, Arrow>();
   for (const { file, text } of statements) {

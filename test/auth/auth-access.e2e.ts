@@ -192,7 +192,7 @@ describe('the accounts of a user', () => {
   });
 });
 
-it('limits the requests per minute of an application and user, and reports the limit in the RateLimit header', async () => {
+it('limits the requests per minute of each application and user, and shows the limit in the RateLimit header', async () => {
   const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '3' }, databaseUrl: app.databaseUrl });
   try {
     const token = await app.given.operator();

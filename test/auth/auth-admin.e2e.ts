@@ -153,7 +153,7 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it('reports weak passwords, unknown accounts and malformed members in one response, on create and on update of a user', async () => {
+  it('reports weak passwords, unknown accounts and malformed members in one response when a user is created or updated', async () => {
     const wrong = { password: 'password1234', account_codes: ['NOSUCH', 1], scopes: ['write'] };
     const all = [
       '/account_codes/0 account_not_found',

@@ -11,7 +11,7 @@ const FROM_CONSOLE = { 'console-request': '1' };
 
 const refusal = ({ status, body }: Answer) => [status, body?.code];
 
-/** Returns a browser that is signed in to the console by password. */
+/** Returns a browser that is signed in to the console with a password. */
 async function signedIn(app: TestApp, { username, password }: Login): Promise<CookieJar> {
   const jar = new CookieJar();
   const answer = await app.call('POST', '/console/session', { body: { username, password }, headers: FROM_CONSOLE });
@@ -80,8 +80,8 @@ describe('the last operator', () => {
   it('refuses to disable the last operator who can sign in by password or at the configured identity provider', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
-    // The process under test has no identity provider, so that users of a provider do not count as operators who can
-    // sign in.
+    // The process under test has no identity provider, so users of a provider do not count as operators who can sign
+    // in.
     expect(refusal(await put(first.username, { disabled: true }))).toEqual([409, 'last_operator']);
     const elsewhere = await startApp({
       databaseUrl: app.databaseUrl,

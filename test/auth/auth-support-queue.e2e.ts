@@ -210,7 +210,7 @@ describe('the scope support, on every route that accepts it', () => {
     expect(documented.sort()).toEqual(walked.sort());
   });
 
-  it.each(Object.keys(LISTS))("GET %s returns only entries of the caller's accounts to support staff", async (path) => {
+  it.each(Object.keys(LISTS))('GET %s returns to support staff only entries of their accounts', async (path) => {
     const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
     const answer = await ask('GET', `${path}?${query}`);
     expect(answer.status).toBe(200);

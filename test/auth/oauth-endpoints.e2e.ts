@@ -39,7 +39,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, second.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('POST /revoke answers an unknown, malformed or revoked token like a valid token', async () => {
+  it('POST /revoke gives the same response to an unknown, malformed, revoked or valid token', async () => {
     const { access_token } = await oauth.tokens(login);
     for (const token of ['A'.repeat(43), 'no token', access_token, access_token])
       expect((await oauth.post('/revoke', login, { token, token_type_hint: 'unheard_of' })).status).toBe(200);

@@ -7,7 +7,7 @@ import { cloneDatabase } from '../support/database';
 import { OAuth, type Login } from '../support/oauth';
 
 const SECRETS_KEY = randomBytes(32).toString('base64');
-/** The duration of a lockout, in seconds. It is longer than any test runs. */
+/** The duration of a lockout, in seconds. It exceeds the duration of every test. */
 const LOCKOUT_S = 600;
 
 describe('limits that hold across processes', () => {
@@ -83,7 +83,7 @@ describe('limits that hold across processes', () => {
       expect((await oauth.byPassword({ ...login, password })).status).toBe(200);
     });
 
-    it('locks unknown user names, too, and stores no locked user name in plain text', async () => {
+    it('also locks unknown user names, and stores no locked user name in plain text', async () => {
       const login = await oauth.login();
       const username = 'a password typed into the wrong field';
       await oauth.byPassword({ ...login, username });
@@ -265,7 +265,7 @@ async function openGate(to: number) {
   };
 }
 
-/** Waits for the beginning of a minute, because the quota of token requests is counted by the minute of the clock. */
+/** Waits for the beginning of a minute, because each minute of the clock has its own quota of token requests. */
 async function untilEarlyInAMinute(): Promise<void> {
   const second = new Date().getSeconds();
   if (second > 55) await new Promise((resolve) => setTimeout(resolve, (61 - second) * 1000));

@@ -122,7 +122,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.access_token)).toBe(true);
   });
 
-  it('refuses an access token whose lifetime is over', async () => {
+  it('refuses an expired access token', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     await app.given.sql(`UPDATE access_tokens SET expires_at = now()`);
     expect(await alive(access_token)).toBe(false);
@@ -172,7 +172,7 @@ describe('POST /token with grant_type=refresh_token', () => {
         () => new UpdateApplication(login.consumer_key, { disabled: false }),
       ],
     ] as const)(
-      'when the API enables %s that were disabled by SQL in the database, their earlier tokens stay revoked',
+      'when the API enables %s that were disabled by SQL, their earlier tokens stay revoked',
       async (table, key, value, enable) => {
         const { access_token } = await oauth.tokens(login);
         await app.given.sql(`UPDATE ${table} SET disabled = true WHERE ${key} = $1`, [value()]);

@@ -47,7 +47,7 @@ describe('POST /token with grant_type=password', () => {
   });
 
   describe('the scope of a password grant', () => {
-    it('a password grant without a requested scope issues a token with every scope that application and user share', async () => {
+    it('a password grant without a requested scope issues a token with all scopes that application and user share', async () => {
       const both = await oauth.login({ scopes: ['update', 'read'], applicationScopes: ['read', 'create', 'update'] });
       expect((await oauth.tokens(both)).scope).toBe('read update');
       expect((await oauth.tokens(both, { scope: '' })).scope).toBe('read update');
@@ -67,7 +67,7 @@ describe('POST /token with grant_type=password', () => {
       },
     );
 
-    it('refuses a password grant when user and application have no scope in common', async () => {
+    it('refuses a password grant when the user and the application have no scope in common', async () => {
       const none = await oauth.login({ scopes: ['read'], applicationScopes: ['update'] });
       expectError(await oauth.byPassword(none), 400, 'invalid_scope');
     });

@@ -22,7 +22,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
   beforeEach(() => one.given.sql('TRUNCATE login_attempts'));
 
   let address = 0;
-  /** Tries to sign in at the console from an address that was not used before. */
+  /** Tries to sign in to the console from an address that was not used before. */
   const signIn = (at: TestApp, { username, password }: { username: string; password: string }) =>
     at.call('POST', '/console/session', {
       body: { username, password },
@@ -98,7 +98,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 100 }]);
   });
 
-  it('while a username is locked in an application, attempts of this application do not count towards the hourly limit', async () => {
+  it('while a username is locked in an application, attempts from this application do not count towards the hourly limit', async () => {
     const login = await operator();
     for (let at = 0; at < LOCKOUT_ATTEMPTS + 3; at++) await new OAuth(one).byPassword(wrong(login));
     expect(await counted()).toMatchObject([{ failures: LOCKOUT_ATTEMPTS }]);

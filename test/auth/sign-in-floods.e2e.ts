@@ -68,7 +68,7 @@ it('issues tokens to clients and lets operators create users while strangers flo
   for (const response of refused) expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
 }, 180_000);
 
-it('answers token requests of other addresses and applications during a flood of token requests from one address', async () => {
+it('answers token requests from other addresses and applications during a flood from one address', async () => {
   const flooding = await oauth.login();
   const elsewhere = await oauth.login();
   const other = await oauth.login();

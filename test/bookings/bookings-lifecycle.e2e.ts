@@ -277,7 +277,7 @@ describe('§6 Bookings', () => {
     expect((await call('GET', bookingPath(booking))).body).toEqual(booking);
   });
 
-  it('after a cancellation or an excused absence the exam can be booked again, under a new code', async () => {
+  it('after a cancellation or an excused absence, the exam can be booked again, under a new code', async () => {
     const record = await app.given.eligibility(scene);
     const first = await app.given.booking(scene, record);
     await call('DELETE', bookingPath(first));

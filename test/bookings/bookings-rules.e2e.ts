@@ -41,7 +41,7 @@ async function booked(testCode = scene.testCode, body: object = at(0)): Promise<
   return answer.body.booking_code as string;
 }
 
-/** Creates another test of the account with an eligibility of the same candidate. */
+/** Creates another test of the account, with an eligibility for the same candidate. */
 async function otherTest(values: Record<string, number> = {}): Promise<string> {
   const testCode = await app.given.test(scene.account);
   for (const [column, value] of Object.entries(values)) await setTest(testCode, column, value);
@@ -90,7 +90,7 @@ describe('a PUT of the unchanged appointment', () => {
 describe('two bookings of one candidate that overlap', () => {
   const overlap = (code: string) => ({ status: 403, code: 'booking_overlaps', booking_code: code });
 
-  it('refuses a second booking of a candidate at the same start time, with the code of the first booking', async () => {
+  it('refuses a second booking of a candidate at the same start time, and names the first booking’s code', async () => {
     const testCode = await otherTest();
     const first = await booked();
     expect((await book(testCode, at(0))).body).toMatchObject(overlap(first));
@@ -157,7 +157,7 @@ describe('the cut-off for changes of a test', () => {
     expect((await call('DELETE', second, undefined, await app.given.operator())).status).toBe(204);
   });
 
-  it('PUT of a test sets the cut-off for changes of bookings, and GET returns it', async () => {
+  it('PUT of a test sets the cut-off for changes to bookings, and GET returns the cut-off', async () => {
     const operator = await app.given.operator();
     const path = `/admin/accounts/${scene.account}/tests/CUT-OFF`;
     const portions = [{ portion_code: 'MAIN', portion_name: null }];
@@ -240,7 +240,7 @@ describe('an absence that is excused afterwards', () => {
   });
 });
 
-it('the effective_date of events strictly increases over all bookings of a record', async () => {
+it('the effective_date of events strictly increases across all bookings of a record', async () => {
   for (let n = 0; n < 4; n++) expect((await call('DELETE', await booked())).status).toBe(204);
   await booked();
   await app.given.settled();

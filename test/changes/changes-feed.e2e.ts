@@ -52,7 +52,7 @@ const endNow = (record: Entry) =>
   );
 
 describe('an entry of the change feed', () => {
-  it('the change feed lists the changes of a record in their order, even if the transaction of a later change began first', async () => {
+  it('the change feed lists the changes of a record in order, even if the transaction of a later change began first', async () => {
     const [first, second] = [await app.given.eligibility(scene), await app.given.eligibility(scene)];
     const id = second['svc_eligiblity_id'] as string;
     const unitOfWork = app.app.get(UnitOfWork);
@@ -387,7 +387,7 @@ describe('the pages of the change feed', () => {
     expect((await call('GET', `/accounts/${scene.account}/changes?after=${cursor}`)).status).toBe(400);
   });
 
-  it('the change feed requires the scope read', async () => {
+  it('the change feed requires the scope `read`', async () => {
     const token = await app.given.token([scene.account], ['create']);
     expect((await call('GET', `/accounts/${scene.account}/changes`, undefined, token)).status).toBe(403);
   });
@@ -426,7 +426,7 @@ describe('the retention of the change feed', () => {
 describe('dropping a month of the change feed', () => {
   /**
    * Creates an entry in the middle of a month of 2020. @returns the path that continues after this entry, with a cursor
-   * that is issued now
+   * that is issued at the time of the call
    */
   async function readUpTo(month: string, completeUntilS: number): Promise<string> {
     const begin = new Date(`2020-${month}-01T00:00:00Z`);
@@ -491,7 +491,7 @@ describe('dropping a month of the change feed', () => {
     }
   });
 
-  it('the change feed refuses a cursor of the first day after a dropped month, because changes of a late transaction may be missing', async () => {
+  it('the change feed refuses a cursor from the first day after a dropped month, because changes of a late transaction may be missing', async () => {
     const told = Date.UTC(2020, 3, 1, 1) / 1000;
     const path = await readUpTo('03', told);
     await app.given.sql(
@@ -529,7 +529,7 @@ describe('entries of past months', () => {
     expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
   };
 
-  it('the change feed returns entries of a past month during their retention, and answers 410 to a cursor of that month afterwards', async () => {
+  it('the change feed returns entries of a past month during their retention, and answers 410 to a cursor from that month afterwards', async () => {
     const today = new Date();
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });
@@ -556,8 +556,8 @@ describe('entries of past months', () => {
     expect(ids(await get(nextOf(page1)))).toEqual([second]);
     expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
 
-    // The partition is kept for one more day after its entries have expired, because a late transaction may take up to
-    // a day.
+    // The partition is kept for one more day after its entries have expired, because a transaction may commit up to a
+    // day late.
     await move({ advance_s: 3 * 3600 });
     await sandbox.app.get(ChangePartitions, { strict: false }).run();
     const page2 = await get(nextOf(page1));

@@ -64,7 +64,7 @@ class Dump {
 
   static async of(server: PostgresServer): Promise<Dump> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-dump-'));
-    // PostgreSQL may run as another operating-system user, who needs access to the folder.
+    // PostgreSQL may run as another operating-system user, which needs access to the folder.
     chmodSync(folder, 0o777);
     const tables = await server.query(
       `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,
@@ -104,8 +104,7 @@ describe('the change feed after a failure of the database', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // With a long `wal_writer_delay`, PostgreSQL flushes uncommitted writes late to its log, so that a crash loses
-    // them.
+    // With a long `wal_writer_delay`, PostgreSQL is slow to flush uncommitted writes to its log, so a crash loses them.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));

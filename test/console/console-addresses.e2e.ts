@@ -67,7 +67,7 @@ describe('addresses from untrusted sources', () => {
         const filters = driver.page.getByRole('search', { name: 'Filters' });
         const shown = filters.getByRole('textbox').or(filters.getByRole('combobox'));
         const values = await Promise.all((await shown.all()).map((field) => field.inputValue()));
-        // A filter behind the button "Filter" is shown as a chip.
+        // The page shows the value of a filter that is hidden behind the button "Filter" as a chip.
         const chips = await filters.locator('.chip bdi').allTextContents();
         expect([path, [...values, ...chips].includes(value)]).toEqual([path, true]);
         await expectHarmless(path);
@@ -76,7 +76,7 @@ describe('addresses from untrusted sources', () => {
     },
   );
 
-  it('a console page shows an error when its address contains an unknown value of a filter', async () => {
+  it('a console page shows an error when its address contains an unknown filter value', async () => {
     for (const path of [
       `/queue/notifications${query('failure', SCRIPT)}`,
       `/queue/notifications${query('http_status', LINK)}`,
@@ -107,7 +107,7 @@ describe('addresses from untrusted sources', () => {
 
   const named = ['/notifications/', '/jobs/', '/partners/', '/work/unmatched/', '/candidates/A/', '/setup/accounts/'];
   it.each(named)(
-    'a console page below %s shows that the item does not exist when its address names an unknown id',
+    'a console page under %s shows that the item does not exist when its address names an unknown id',
     async (path) => {
       for (const id of [UNKNOWN, MARKUP, SCRIPT, LINK, LONG.slice(0, 500), '..%2f..%2fadmin', '\u0000', "'"]) {
         const name = id.includes('%') ? id : encodeURIComponent(id);

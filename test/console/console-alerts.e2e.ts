@@ -22,7 +22,7 @@ const inDialog = (label: string) => driver.dialog().getByLabel(label).first();
 const row = (name: string) => driver.page.getByRole('row').filter({ hasText: name });
 
 describe('the page of alerts', () => {
-  it('an operator can create an alert by mail, send a test, change the alert and delete it', async () => {
+  it('an operator can create an e-mail alert, send a test message, change the alert and delete it', async () => {
     await driver.title('Alerts');
     await driver.expectGoodPage('setup-alerts-none');
     await driver.button('New alert …').click();
@@ -42,7 +42,7 @@ describe('the page of alerts', () => {
     await driver.inDialog('Save').click();
     await driver.told('Saved.');
     await row('On call').getByText('ada@example.org, bob@example.org').waitFor();
-    await driver.button('Send a test of On call').click();
+    await driver.button('Send a test message for On call').click();
     await driver.told('The test message was delivered.');
     expect((await mail.received(/This is a test of the alert On call/)).recipients).toHaveLength(2);
     await driver.expectGoodPage('setup-alerts');
@@ -60,7 +60,7 @@ describe('the page of alerts', () => {
     await driver.page.getByText('No alert exists yet.').waitFor();
   });
 
-  it('an operator can create an alert with a webhook and a secret header, and sees the cause when a test fails', async () => {
+  it('an operator can create a webhook alert with a secret header, and sees the cause when a test fails', async () => {
     const account = await app.given.account();
     await driver.goTo('/setup/alerts');
     await driver.button('New alert …').click();
@@ -76,12 +76,12 @@ describe('the page of alerts', () => {
       header_names: ['Authorization'],
       watched_accounts: [account],
     });
-    await driver.button('Send a test of Chat').click();
+    await driver.button('Send a test message for Chat').click();
     await driver.told(/The webhook did not answer/);
     await row('Chat').getByText('The webhook did not answer (ECONNREFUSED)').waitFor();
     await driver.expectGoodPage('setup-alerts-failed');
     await driver.button('Edit Chat').click();
-    await driver.dialog().getByText('Leave empty to keep Authorization.').waitFor();
+    await driver.dialog().getByText('Leave empty to keep the stored headers: Authorization.').waitFor();
     await driver.inDialog('Save').click();
     await driver.told('Saved.');
     expect((await app.given.sql('SELECT header_names FROM alerts'))[0]['header_names']).toEqual(['Authorization']);

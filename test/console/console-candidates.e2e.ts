@@ -128,7 +128,7 @@ describe('candidates in the console', () => {
     ]);
   });
 
-  it('the page of a candidate shows the photo of a result only after a click, which writes an audit row', async () => {
+  it('the candidate page shows the photo of a result only after a click, which writes an audit row', async () => {
     const deliveries = new Deliveries(app);
     const driverToken = await app.given.token([scene.account], ['results']);
     const examMetaData = { examCode: record['svc_eligiblity_id'] as string };
@@ -200,7 +200,7 @@ describe('candidates in the console', () => {
     await open();
   });
 
-  it("the page of a candidate shows the candidate's audit log on request", async () => {
+  it("the candidate page shows the candidate's audit log on request", async () => {
     await driver.button('Show the audit log').click();
     await driver.page.getByRole('region', { name: 'Audit' }).getByText('result.revoke').waitFor();
     await driver.expectGoodPage('candidate-audit');
@@ -218,7 +218,7 @@ describe('candidates in the console', () => {
 
   it('an operator can erase a candidate after entering the id and a reason, and sees the progress of the job until its end', async () => {
     await driver.button('Erase …').click();
-    await driver.dialog().getByText('This cannot be undone.').waitFor();
+    await driver.dialog().getByText('The erasure cannot be undone.').waitFor();
     await driver.expectGoodPage('candidate-erase');
     await driver.page.getByLabel('Reason').fill('Asked for it');
     await driver.dialog().getByLabel(`Type ${candidateId()} to continue`).fill(candidateId());

@@ -23,7 +23,7 @@ afterAll(async () => {
 const record = (candidate: object) => app.given.eligibility(subscribed.scene, { candidate });
 const tile = (label: string) => driver.link(new RegExp(`^${label}`));
 
-/** Opens Home, performs a task of an operator, and returns the number of clicks that the task needed. */
+/** Opens the page Home, performs an operator's task, and returns the number of clicks that the task needed. */
 async function clicksOf(job: () => Promise<void>): Promise<number> {
   await driver.goTo('');
   await driver.title('Overview');
@@ -86,7 +86,7 @@ describe('the work of an operator in the console, from Home', () => {
     expect(clicks).toBe(4);
   });
 
-  it('an operator corrects the address of a failing partner, and verifies it, with four clicks', async () => {
+  it('an operator corrects and verifies the address of a failing partner with four clicks', async () => {
     subscribed.partner.answer(({ path }) => ({ status: path.includes('/moved/') ? 200 : 404 }));
     await subscribed.booking();
     await eventually(async () => (await subscribed.queue()).length === 1);

@@ -108,7 +108,7 @@ it('the event stream of the console sends a change that occurs immediately after
   listener.stop();
 }, 60_000);
 
-it('the event stream reports a list as changed when one item arrives while another leaves', async () => {
+it('the event stream reports a list as changed when one item is added while another is removed', async () => {
   const records = [await app.given.eligibility(subscribed.scene), await app.given.eligibility(subscribed.scene)];
   const [one, other] = records.map((record) => record['svc_eligiblity_id'] as string);
   await subscribed.admin('POST', `eligibilities/${one}/hold`, { reason: 'Identity' });

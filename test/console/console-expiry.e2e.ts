@@ -24,7 +24,7 @@ const unauthorized = () =>
   driver.refusals().filter((refusal) => refusal.startsWith('401 ') && !refusal.includes('GET'));
 
 describe('a session that expires while a form is being filled in', () => {
-  it('the form of a partner keeps its input when the session expires, and saves the settings once after the new sign-in', async () => {
+  it('the partner form keeps its input when the session expires, and saves the settings once after the new sign-in', async () => {
     await driver.goTo(`/partners/${subscribed.id}/settings`);
     await driver.page.getByLabel('Authentication at the partner').selectOption('basic');
     await driver.page.getByLabel('User name').fill('service');

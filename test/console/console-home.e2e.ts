@@ -4,7 +4,8 @@ import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * The time limit for counts to appear. A busy service updates its counts rarely, so that they may be some seconds old.
+ * The time limit for counts to appear. A busy service updates its counts less often, so they may be several seconds
+ * old.
  */
 const COUNTED = { timeout: 50_000 };
 

@@ -39,7 +39,7 @@ async function downloaded(press: () => Promise<void>): Promise<{ name: string; t
 }
 
 describe('imports in the console', () => {
-  it('the page of imports offers a sample file and explains its columns', async () => {
+  it('the imports page offers a sample file and explains its columns', async () => {
     const sample = await downloaded(() => driver.button('Download a sample file').click());
     expect(sample.name).toBe('import-sample.csv');
     expect(sample.text).toMatch(/^action,candidate_id,first_name,/);
@@ -48,7 +48,7 @@ describe('imports in the console', () => {
     await driver.expectGoodPage('imports-help');
   });
 
-  it('the page of an import shows the file name and a table of the refused rows, which can be downloaded for correction', async () => {
+  it('the import page shows the file name and a table of the refused rows, which can be downloaded for correction', async () => {
     await driver.page.getByRole('combobox', { name: 'Account' }).first().fill(scene.account);
     await driver.page
       .locator('#import-file')
@@ -114,7 +114,7 @@ describe('the rows of an imported file', () => {
     expect(rowsOf('{"a":"\\""}\n{}', false).map(({ line }) => line)).toEqual([1, 2]);
   });
 
-  it('reads CSV cells with quotes, doubled quotes, and an apostrophe that protects against formulas', () => {
+  it('the console reads CSV cells with quotes, doubled quotes, and an apostrophe against formulas', () => {
     expect(cellsOf(`1,"a ""b"", c",,'=1+1,`)).toEqual(['1', 'a "b", c', '', '=1+1', '']);
   });
 

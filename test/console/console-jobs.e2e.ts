@@ -50,7 +50,7 @@ describe('the page of a job', () => {
 });
 
 describe('the latest answer of a failing partner', () => {
-  it("the latest answer of a failing partner is one click away from the partner's page and from its cause in the error queue", async () => {
+  it("the latest answer of a failing partner is one click away from the partner's page and from the error queue", async () => {
     failing = await Subscribed.start(app, { name: 'Failing' });
     failing.partner.answer({ status: 400, body: 'The board knows no such exam' });
     await failing.booking();

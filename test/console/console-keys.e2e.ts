@@ -24,7 +24,7 @@ describe('keyboard shortcuts of the console', () => {
     await driver.goTo('/candidates');
     await driver.title('Candidates');
     await driver.page.keyboard.press('?');
-    await driver.dialog('Keyboard shortcuts').getByText('Go to the first filter of the page').waitFor();
+    await driver.dialog('Keyboard shortcuts').getByText('Go to the first filter on the page').waitFor();
     await driver.expectGoodPage('keys');
     await driver.page.keyboard.press('Escape');
     await driver.dialog('Keyboard shortcuts').waitFor({ state: 'hidden' });
@@ -71,7 +71,7 @@ describe('a printed page', () => {
       await driver.page.locator('.facts').first().waitFor();
       await driver.page.locator('main').getByRole('button').first().waitFor();
       await driver.page.emulateMedia({ media: 'print' });
-      // No button is printed, except the headers of columns: these are buttons as well, but their texts are printed.
+      // No button is printed except the column headers, which are buttons as well.
       expect([path, await driver.page.locator('button:not(.sort):visible').count()]).toEqual([path, 0]);
       expect([path, await driver.page.getByRole('navigation').count()]).toEqual([path, 0]);
       await driver.page.locator('.facts').first().getByText('PRINTED').waitFor();

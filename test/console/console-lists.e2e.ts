@@ -68,7 +68,7 @@ describe('a list of the console', () => {
     await driver.goTo('/queue/notifications');
     await links().first().waitFor();
     await driver.page.getByLabel('All rows shown').focus();
-    // In the order of Tab, the column headers, which sort the list, come before the rows.
+    // In the tab order, the column headers, which sort the list, come before the rows.
     const headers = await driver.page.locator('th .sort').count();
     for (let tabs = 0; tabs <= headers; tabs++) await driver.page.keyboard.press('Tab');
     expect(await focused('type')).toBe('checkbox');
@@ -186,7 +186,7 @@ describe('a list of the console', () => {
     await driver.button('Try again').click();
     await driver.page.getByText('This data is not up to date').waitFor({ state: 'hidden' });
     // The console preloads the candidate to which the link under the pointer leads. The candidates of these
-    // notifications have no records, so that the request gets 404.
+    // notifications have no records, so the response is 404.
     const expected = /^(500 GET |404 GET .*\/candidates\/)/;
     expect(driver.refusals().filter((refusal) => !expected.test(refusal))).toEqual([]);
   });

@@ -18,7 +18,7 @@ describe('a service that stops answering', () => {
     await app?.close();
   });
 
-  it('while the event stream is open but silent, the console shows since when the page has had no live updates', async () => {
+  it('while the event stream is open but silent, the console shows when live updates stopped', async () => {
     await driver.link('The board').waitFor();
     const note = driver.page.getByRole('status').filter({ hasText: /^No live updates since \d+ \w+ \d{4}, \d\d:\d\d/ });
     expect(await note.count()).toBe(0);

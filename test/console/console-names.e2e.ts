@@ -29,7 +29,7 @@ const row = (text: string | RegExp) => driver.page.getByRole('row').filter({ has
 const search = (name: string) => new URL(driver.page.url()).searchParams.get(name);
 
 describe('names of accounts and partners in the console', () => {
-  it('an operator finds an account by a part of its name without accents, and sees only the data of this account', async () => {
+  it('an operator finds an account by part of its name, typed without accents, and sees only its data', async () => {
     await driver.goTo('/partners');
     await row('The registry').getByText('Board of Nürnberg').waitFor();
     await row('College bridge').waitFor();
@@ -48,7 +48,7 @@ describe('names of accounts and partners in the console', () => {
     expect(search('account_code')).toBe(board.scene.account);
   });
 
-  it('an operator can filter jobs by a partner, which is found by its name', async () => {
+  it('an operator can filter jobs by partner, and finds the partner by its name', async () => {
     const jobs = new BulkJobs(app, board.operator);
     for (const { id } of [board, college]) {
       const job = await jobs.start('error-queue/resend', { filter: { subscription_id: id } });

@@ -6,13 +6,17 @@ import { queueMany } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 const HOUR_MS = 3_600_000;
-/** The time limit for counts to appear. A busy service counts rarely, so that its last count may be seconds old. */
+/**
+ * The time limit for counts to appear. A busy service counts less often, so its last count may be several seconds old.
+ */
 const COUNTED = { timeout: 50_000 };
 
 let app: TestApp;
 let subscribed: Subscribed;
 let driver: ConsoleDriver;
-/** The codes of three bookings, by the time of their exams; the booking with the latest exam was created first. */
+/**
+ * The codes of three bookings, sorted by the times of their exams; the booking with the latest exam was created first.
+ */
 let soonest: string;
 let soon: string;
 let later: string;
@@ -41,7 +45,7 @@ const firstCells = async () => {
 };
 
 describe('the figures of the home page', () => {
-  it('the figures of the home page link to the notifications that they count, sorted by the time until the exam', async () => {
+  it('the figures on the home page link to the notifications that they count, sorted by the time until the exam', async () => {
     await driver.link('within 2 hours: 2').waitFor(COUNTED);
     await driver.expectGoodPage('home-figures');
     await driver.link('within 2 hours: 2').click();
@@ -55,7 +59,7 @@ describe('the figures of the home page', () => {
     await driver.title('Holds');
   }, 120_000);
 
-  it('the notifications that a figure of the home page counts can be listed page by page and filtered', async () => {
+  it('the notifications that a figure on the home page counts can be listed page by page and filtered', async () => {
     const read = async (query: string) => {
       const answer = await subscribed.get(`/admin/notifications?${query}`);
       expect([query, answer.status]).toEqual([query, 200]);
@@ -76,7 +80,7 @@ describe('the figures of the home page', () => {
 });
 
 describe('a list of the console', () => {
-  it('clicks on a column header sort a list in ascending, then in descending, then in its original order', async () => {
+  it('clicks on a column header sort a list in ascending order, descending order, then its original order', async () => {
     await driver.goTo('/notifications?state=ERROR_QUEUE');
     await driver.page.getByText('3 rows', { exact: true }).waitFor();
     expect(await firstCells()).toEqual([soon, soonest, later]);

@@ -79,7 +79,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
   });
 
-  it("a sign-in at the organisation grants the scope support for the existing accounts that the person's group names contain", async () => {
+  it("a sign-in grants the scope `support` for the existing accounts that the person's group names contain", async () => {
     const groups = [`exam-support-${account}`, 'exam-support-GONE'];
     await provider.person({ sub: 'person-2', email: 'jo.doe@example.org', groups });
     const { jar } = await signIn();
@@ -119,7 +119,7 @@ describe('signing in at the organisation', () => {
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'stranger'`)).toEqual([]);
   });
 
-  it('a person who signs in at the organisation never becomes the local user with the same name', async () => {
+  it('a sign-in through the identity provider never uses the local user with the same name', async () => {
     const local = await new OAuth(app).login({ scopes: ['admin'] });
     await provider.person({ sub: 'person-5', preferred_username: local.username, groups: [`exam-support-${account}`] });
     const { jar } = await signIn();
@@ -132,7 +132,7 @@ describe('signing in at the organisation', () => {
     expect((await session(second.jar)).username).toBe(username);
   });
 
-  it('a sign-in at the organisation gives nobody a username that has a reserved meaning in the audit log', async () => {
+  it('a sign-in through the identity provider gives no user a username that is reserved in the audit log', async () => {
     await provider.person({ sub: 'person-10', preferred_username: 'system', groups: ['exam-admins'] });
     expect((await session((await signIn()).jar)).username).toBe('person-10');
   });
@@ -181,7 +181,7 @@ describe('signing in at the organisation', () => {
         [address, elsewhere, address, elsewhere].map((each) => fetch(each, { redirect: 'manual', headers })),
       );
       expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400]);
-      // A sign-in that the identity provider refused also counts as completed, so that its state cannot be used again.
+      // A sign-in that the identity provider refused also counts as completed, so its state cannot be used again.
       const refused = new CookieJar();
       await refused.visit(start());
       const state = new URL((await refused.visit(start())).headers.get('location')!).searchParams.get('state')!;
@@ -251,7 +251,7 @@ describe('signing in at the organisation', () => {
   });
 
   it.each(['exam-support-A\u0000B', 'exam-support-\ud800', `exam-support-${'A'.repeat(1000)}`])(
-    'a sign-in at the organisation grants no account for the group %j',
+    'a sign-in through the identity provider grants no account for the group %j',
     async (group) => {
       await provider.person({ sub: 'person-16', preferred_username: 'odd\u0000', groups: [group, 'exam-admins'] });
       expect(await session((await signIn()).jar)).toMatchObject({ username: 'odd-', scopes: ['admin'] });
@@ -320,7 +320,7 @@ describe('signing out', () => {
     app.call('DELETE', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
   it.each(['/console/session', '/console/sessions'])(
-    'DELETE %s returns on request the address at which the identity provider ends its own session',
+    'DELETE %s returns, on request, the sign-out address of the identity provider',
     async (path) => {
       await provider.person({ sub: 'person-8', preferred_username: 'robin', groups: ['exam-admins'] });
       const { jar } = await signIn();
@@ -360,7 +360,7 @@ describe('signing out', () => {
 });
 
 describe('signing in and out in a browser', () => {
-  it('signing out at the organisation ends both sessions, and the next visit requires a new sign-in', async () => {
+  it('signing out at the identity provider ends both sessions, and the next visit requires a new sign-in', async () => {
     await provider.person({ sub: 'person-11', preferred_username: 'alex', groups: ['exam-admins'] });
     const browser = await startBrowser();
     try {
@@ -368,22 +368,22 @@ describe('signing in and out in a browser', () => {
       const button = (name: string) => page.getByRole('button', { name, exact: true });
       const heading = (name: string) => page.getByRole('heading', { level: 1, name });
       await page.goto(`${app.url}/console`);
-      await button('Sign in at your organisation').click();
+      await button('Sign in with your organisation').click();
       await heading('Overview').waitFor();
 
       // Signs out of the console only: the identity provider's session continues, so the provider asks for no password.
       await button('Sign out').click();
       await heading('Sign in').waitFor();
       await provider.person(null);
-      await button('Sign in at your organisation').click();
+      await button('Sign in with your organisation').click();
       await heading('Overview').waitFor();
 
-      await button('Sign out at your organisation too').click();
+      await button('Sign out of your organisation too').click();
       await page.waitForURL(`${provider.issuer}/**`);
       await button('Yes, sign me out').click();
       await page.waitForURL(`${app.url}/console`);
       await heading('Sign in').waitFor();
-      await button('Sign in at your organisation').click();
+      await button('Sign in with your organisation').click();
       await heading('You were not signed in').waitFor();
     } finally {
       await browser.close();
@@ -406,7 +406,7 @@ describe('signing in and out in a browser', () => {
     }
   });
 
-  it('the console offers a local user no sign-out at the organisation', async () => {
+  it('the console offers a local user no sign-out at the identity provider', async () => {
     const plain = await startApp({
       env: {
         OIDC_ISSUER: provider.issuer,
@@ -419,7 +419,7 @@ describe('signing in and out in a browser', () => {
     try {
       await driver.title('Overview');
       await driver.button('Sign out').waitFor();
-      expect(await driver.button('Sign out at your organisation too').count()).toBe(0);
+      expect(await driver.button('Sign out of your organisation too').count()).toBe(0);
     } finally {
       await driver.stop();
       await plain.close();
@@ -427,7 +427,7 @@ describe('signing in and out in a browser', () => {
   });
 });
 
-it('the console offers no sign-in at the organisation when the OIDC settings are missing', async () => {
+it('the console offers no sign-in through the identity provider when the OIDC settings are missing', async () => {
   const plain = await startApp({ databaseUrl: app.databaseUrl });
   try {
     for (const path of ['/console/sign-in', CALLBACK]) expect((await plain.call('GET', path)).status).toBe(404);

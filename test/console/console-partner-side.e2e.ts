@@ -95,7 +95,7 @@ describe('a partner in the console', () => {
     await row.waitFor();
     await partner.expectGoodPage('own-notifications');
     await row.getByRole('link').first().click();
-    await partner.page.getByLabel('Answer to attempt 1').getByText(`No ${MARKUP}`).waitFor();
+    await partner.page.getByLabel('Partner’s answer to attempt 1').getByText(`No ${MARKUP}`).waitFor();
     await partner.expectGoodPage('own-notification');
     subscribed.partner.answer({ status: 200 });
     await partner.button('Send again …').click();
@@ -112,7 +112,7 @@ describe('a partner in the console', () => {
     await partner.page.getByText('Replay', { exact: true }).waitFor();
   });
 
-  it('a partner can replay the last seven days, and sees the progress even after a reload', async () => {
+  it('a partner can replay the notifications of the last week, and sees the progress even after a reload', async () => {
     await open();
     subscribed.partner.requests.length = 0;
     await partner.button('Replay the last 7 days …').click();
@@ -138,7 +138,7 @@ describe('a partner in the console', () => {
     await partner.button('Pause …').waitFor();
   });
 
-  it('a partner can have a sample notification sent to its endpoint, and sees the answer of the endpoint', async () => {
+  it('a partner can have a sample notification sent to its endpoint, and sees the endpoint’s response', async () => {
     subscribed.partner.requests.length = 0;
     await partner.button('Send a sample').click();
     await partner.page.getByText('Your endpoint answered the sample with status 200.').waitFor();
@@ -150,7 +150,7 @@ describe('a partner in the console', () => {
     subscribed.partner.answer({ status: 200 });
   });
 
-  it('after a partner creates a new signing secret, the old and the new secret sign each notification', async () => {
+  it('after a partner creates a new secret, notifications are signed with the old and the new secret', async () => {
     await partner.button('Rotate the secret …').click();
     await partner.page
       .getByText('For 24 hours, requests will be signed with both the old and the new secret')

@@ -38,7 +38,7 @@ describe('partners in the console', () => {
     await driver.title('Error queue');
   });
 
-  it('the page of a partner shows seven days of delivery attempts, its certificate and its authentication', async () => {
+  it('the partner page shows seven days of delivery attempts, the certificate and the authentication', async () => {
     await driver.goTo('/partners');
     await driver.link(subscribed.partner.url).click();
     await driver.title(subscribed.partner.url);
@@ -55,7 +55,7 @@ describe('partners in the console', () => {
     await driver.expectGoodPage('partner');
   });
 
-  it('the page of a failing partner shows since when every attempt has failed, and links to the failed notifications', async () => {
+  it('the page of a failing partner shows when the failures began, and links to the failed notifications', async () => {
     await head('FAILING');
     await driver.page.getByText(/^Every attempt has failed since/).waitFor();
     await driver.link('Show the failed notifications').click();
@@ -77,7 +77,7 @@ describe('partners in the console', () => {
     expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
   });
 
-  it('after a change of address, the page of a partner shows why verification failed, or that it succeeded', async () => {
+  it('after a change of address, the partner page shows why verification failed, or that it succeeded', async () => {
     const answer = await subscribed.patch({ partner_url: `${subscribed.partner.url}/moved` });
     expect(answer.body).toMatchObject({ state: 'UNVERIFIED' });
     await open();
@@ -104,7 +104,7 @@ describe('partners in the console', () => {
     expect((await subscribed.post('verify')).status).toBe(200);
   });
 
-  it('the form of a partner sends only changed settings, and shows an error beside the faulty field', async () => {
+  it('the partner form sends only changed settings, and shows an error beside the faulty field', async () => {
     const before = await subscribed.subscription();
     await driver.link('Settings').click();
     await driver.title('Settings of a partner');
@@ -128,13 +128,13 @@ describe('partners in the console', () => {
     expect({ ...before, ...after, wait_ms: before['wait_ms'], auth: before['auth'] }).toEqual(before);
   });
 
-  it('an operator can enter headers, or OAuth 2.0 with a signed assertion, as the authentication of a partner', async () => {
+  it('an operator can set a partner’s authentication to headers, or to OAuth 2.0 with a signed assertion', async () => {
     const save = async (type: string, fields: Record<string, string>) => {
       await driver.link('Settings').click();
       await driver.page.getByLabel('Authentication at the partner').selectOption(type);
       for (const [label, value] of Object.entries(fields)) await driver.page.getByLabel(label).fill(value);
       if (type === 'oauth2_client_credentials')
-        await driver.page.getByLabel('Client authentication at the token service').selectOption('private_key_jwt');
+        await driver.page.getByLabel('Client authentication method').selectOption('private_key_jwt');
       await driver.expectGoodPage(`partner-settings-${type}`);
       await driver.button('Save').click();
     };
@@ -170,7 +170,7 @@ describe('partners in the console', () => {
     });
   });
 
-  it('the form of a partner requires the credentials again for a new host, and warns of a duplicate address', async () => {
+  it('the partner form requires the credentials again for a new host, and warns of a duplicate address', async () => {
     await driver.link('Settings').click();
     await driver.page.getByLabel('Address').fill('https://other.example/hooks');
     await driver.button('Save').click();
@@ -233,7 +233,7 @@ describe('partners in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
     await open();
     await driver.button('Delete …').click();
-    await driver.dialog().getByText('The undelivered events of 2 bookings will be resolved').waitFor();
+    await driver.dialog().getByText('The undelivered events for 2 bookings will be resolved').waitFor();
     await driver.inDialog('Delete').click();
     await driver.dialog().getByText('Type the text exactly as shown.').waitFor();
     await driver.dialog().getByLabel('Type delete to continue').fill('delete');

@@ -49,7 +49,7 @@ describe('the error queue in the console', () => {
     await cause.waitFor();
     const cells = await cause.getByRole('cell').allTextContents();
     expect(cells.slice(0, 3)).toEqual([
-      'RefusedHTTP 400 · The partner knows no such candidate or exam',
+      'RefusedHTTP 400 · The partner does not know this candidate or exam',
       expect.stringContaining(subscribed.partner.url),
       '4',
     ]);
@@ -76,7 +76,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue-cause');
   });
 
-  it('the page of a notification never interprets texts of partners and candidates as markup', async () => {
+  it('the notification page never interprets texts from partners and candidates as markup', async () => {
     await driver.link(bookings[0]).click();
     await driver.title(`Booking created ${bookings[0]}`);
     await driver.page.getByText(`No such exam ${MARKUP}`).waitFor();
@@ -125,7 +125,7 @@ describe('the error queue in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
   });
 
-  it('an operator can resend the selected notifications of a list', async () => {
+  it('an operator can resend the selected notifications in a list', async () => {
     subscribed.partner.answer({ status: 200 });
     await driver.goTo('/queue/notifications');
     const ids = (await subscribed.queue()).map(({ id }) => id as string);
@@ -138,7 +138,7 @@ describe('the error queue in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
   });
 
-  it('the dialog that resends all notifications of a cause shows them first, and a double click creates only one job', async () => {
+  it('the dialog to resend all notifications with one cause lists them first, and a double click creates one job', async () => {
     await driver.goTo('/queue');
     await row('Refused').waitFor();
     driver.clicks.length = 0;
@@ -175,7 +175,7 @@ describe('the error queue in the console', () => {
     await driver.page.getByLabel(/^Token/).fill('the-new-token');
     subscribed.partner.answer({ status: 200 });
     await driver.button('Save').click();
-    await driver.link('Error queue of this partner').click();
+    await driver.link('Error queue for this partner').click();
     await driver.button('Resend …').click();
     await driver.dialog().getByLabel('Reason').fill('They gave us a new token');
     await driver.inDialog('Resend 2').click();
@@ -185,7 +185,7 @@ describe('the error queue in the console', () => {
     expect(driver.clicks).toEqual([
       'Correct the settings',
       'Save',
-      'Error queue of this partner',
+      'Error queue for this partner',
       'Resend …',
       'Resend 2',
     ]);

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe('changes of records in the console', () => {
-  it("an operator can choose in a partner's settings which record changes it receives, and its page lists them", async () => {
+  it("an operator can choose which record changes a partner receives, and the partner's page lists them", async () => {
     await driver.goTo(`/partners/${subscribed.id}/settings`);
     const group = driver.page.getByRole('group', { name: 'Changes of records' });
     await group.getByLabel('Record created').check();
@@ -32,7 +32,7 @@ describe('changes of records in the console', () => {
     await driver.page.getByText('Record created, Result held').waitFor();
   });
 
-  it('the error queue and the page of a notification show the record and its change', async () => {
+  it('the error queue and the notification page show the record and its change', async () => {
     subscribed.partner.answer({ status: 400 });
     const record = await app.given.eligibility(subscribed.scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -43,7 +43,7 @@ describe('changes of records in the console', () => {
     await driver.expectGoodPage('queue-record-change');
     await row.getByRole('link', { name: id }).click();
     await driver.title(`Record created ${id}`);
-    await driver.page.getByText('All events of this record, in order').waitFor();
+    await driver.page.getByText('All events for this record, oldest first').waitFor();
     await driver.expectGoodPage('notification-record-change');
     await driver.link('All notifications of this record').click();
     await driver.page.getByRole('row').filter({ hasText: id }).waitFor();

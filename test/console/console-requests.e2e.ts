@@ -71,7 +71,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('the dialog that resends the notifications of a cause loads their count and the first of them without sending any request twice', async () => {
+  it('the dialog to resend the notifications with one cause loads their count and the first of them without sending any request twice', async () => {
     await open('/queue');
     await driver.page.locator('main tbody tr').first().waitFor();
     const dialog = () => driver.button(/^Resend … Refused/).click();
@@ -82,7 +82,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('the page of a partner loads without sending any request twice', async () => {
+  it('the partner page loads without sending any request twice', async () => {
     await open('/partners');
     await link(subscribed.partner.url).waitFor();
     const partner = `GET /admin/subscriptions/${subscribed.id}`;
@@ -92,7 +92,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('the page of a candidate loads without sending any request twice', async () => {
+  it('the candidate page loads without sending any request twice', async () => {
     await driver.goTo(`/candidates?q=${candidate}`);
     const row = driver.page.locator('main tbody td.main a');
     await row.waitFor();

@@ -35,14 +35,14 @@ describe('the console for support staff', () => {
       return (await shown.allTextContents()).filter((text) => text !== 'Partners');
     };
     expect(await actions(admin)).toEqual([
-      'Error queue of this partner',
+      'Error queue for this partner',
       'Settings',
       'Suspend …',
       'Invite the partner …',
       'Rotate the secret …',
       'Delete …',
     ]);
-    expect(await actions(staff)).toEqual(['Error queue of this partner', 'Suspend …']);
+    expect(await actions(staff)).toEqual(['Error queue for this partner', 'Suspend …']);
     expect(staff.refusals()).toEqual([]);
     await staff.expectGoodPage('partner-staff');
   });

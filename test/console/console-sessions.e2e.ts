@@ -164,7 +164,7 @@ describe('a session of the console', () => {
     expect((await browser.call('GET', '/console/session')).body.session).toBeNull();
   });
 
-  it('ends a console session at a sign-out in this browser or everywhere, and at a new sign-in in the same browser', async () => {
+  it('ends a console session when the user signs out here or everywhere, or signs in again in the same browser', async () => {
     const [here, there] = [await signedIn(), await signedIn()];
     const cookie = here.jar.header;
     expect((await here.call('DELETE', '/console/session')).status).toBe(204);

@@ -71,7 +71,7 @@ describe('the set-up pages', () => {
     },
   );
 
-  it('the form of a test shows an error in the retake policy, stores the policy, and keeps it when the name changes', async () => {
+  it('the form for a test shows errors in the retake policy, stores the policy, and keeps it when the name changes', async () => {
     const account = await app.given.account();
     const policyOf = async () =>
       (await app.given.sql('SELECT retake FROM tests WHERE test_code = $1', ['T-RETAKE']))[0];
@@ -163,7 +163,7 @@ describe('the set-up pages', () => {
     expect((await app.call('GET', address, { token: access_token })).body).toEqual([]);
   });
 
-  it('an operator can connect a partner on the set-up pages, and the partner then receives a sample and events', async () => {
+  it('a partner that an operator connects on the set-up pages receives a sample and notifications', async () => {
     const { account } = await app.given.scene();
     const partner = await startPartner();
     try {

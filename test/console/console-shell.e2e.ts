@@ -148,7 +148,7 @@ describe('every page of the console', () => {
     await tab.close();
   });
 
-  it('the console can be used by keyboard: skip link, command palette, and / for the search of a page', async () => {
+  it('the console can be used by keyboard, with a skip link, a command palette, and / to search a page', async () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');
     await driver.page.keyboard.press('Tab');
@@ -236,7 +236,7 @@ describe('every page of the console', () => {
     expect(driver.refusals()).toEqual(['401 GET /admin/overview']);
   });
 
-  it('the console passes the checks of layout and accessibility on the home page and the page for an unknown address', async () => {
+  it('the console passes the layout and accessibility checks on the home page and the page for an unknown address', async () => {
     await driver.goTo('');
     await driver.title('Overview');
     await driver.expectGoodPage('home-empty');

@@ -42,7 +42,7 @@ const names = async () =>
   );
 const held = (text: string) => driver.button(`${text}: show`);
 const place = (text: string) => row(text).boundingBox();
-/** Moves the pointer to an empty place of the page, and removes the focus from the list. */
+/** Moves the pointer to an empty area of the page, and removes the focus from the list. */
 const rest = () => driver.page.mouse.move(2, 2);
 
 /** Creates bookings whose events the partner refuses with the given status. */

@@ -4,8 +4,8 @@ import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * A name that is written from right to left. Without isolation of its direction, the texts next to it would change
- * places.
+ * A name that is written from right to left. If its direction were not isolated, the text before and after the name
+ * would be reordered.
  */
 const NAME = 'סמי שלום';
 

@@ -73,7 +73,7 @@ describe('the timeline of a booking', () => {
     expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
   });
 
-  it("the page of a candidate shows the events and notifications of the candidate's bookings, newest first", async () => {
+  it("the candidate page shows the events and notifications of the candidate's bookings, newest first", async () => {
     await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
     const entries = driver.page.getByRole('region', { name: 'Timeline' }).locator('.story > li');
     await entries.first().waitFor();

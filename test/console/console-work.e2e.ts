@@ -49,7 +49,7 @@ describe('the work lists', () => {
     await record({ last_name: 'Later', special_accommodations });
     await row('Later').waitFor();
     await row('Approved')
-      .getByRole('button', { name: /^Approve the accommodations of/ })
+      .getByRole('button', { name: /^Approve the accommodations for/ })
       .click();
     await driver.inDialog('Approve').click();
     await driver.told('The accommodations were approved.');
@@ -63,7 +63,7 @@ describe('the work lists', () => {
     await driver.goTo('/work/approvals');
     await row('Declined').getByText('Accommodation, wide').waitFor();
     await row('Declined')
-      .getByRole('button', { name: /^Decline the accommodations of/ })
+      .getByRole('button', { name: /^Decline the accommodations for/ })
       .click();
     await driver.inDialog('Decline').click();
     await driver.dialog().getByText('Required.').waitFor();
@@ -95,7 +95,7 @@ describe('the work lists', () => {
     await driver.page.getByText('26 selected').waitFor();
     await driver.expectGoodPage('work-approvals-selected');
     await driver.page.getByLabel(`Select ${made[0]['svc_eligiblity_id']}`).uncheck();
-    // Another operator decides about one of the records in the meantime.
+    // Another operator decides on one of the records in the meantime.
     const operator = await app.given.operator();
     const taken = made[1];
     await app.call(
@@ -200,7 +200,7 @@ describe('the work lists', () => {
     await driver.told('The result was rejected.');
   });
 
-  it('an operator can reject an unmatched result, with a reason', async () => {
+  it('an operator can reject an unmatched result with a reason', async () => {
     await new Deliveries(app).register(
       scene.token,
       registrationBody({ examMetaData: { examCode: 'NOWHERE' }, examTakerLastName: 'Stray' }),
@@ -213,7 +213,7 @@ describe('the work lists', () => {
     await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
     await driver.inDialog('Reject').click();
     await driver.told('The result was rejected.');
-    await driver.page.getByText('All results are matched to an exam.').waitFor();
+    await driver.page.getByText('There are no unmatched results.').waitFor();
   });
 
   it('an operator can check a file in a dry run, import the file, and read the report', async () => {

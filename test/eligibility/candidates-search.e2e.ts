@@ -127,7 +127,7 @@ describe('the search of candidates', () => {
     ]);
   });
 
-  it('the candidate search returns each record once, page by page; if the request names an account, only its records', async () => {
+  it('the candidate search returns each record once, page by page, and only records of the account if one is given', async () => {
     const other = await app.given.scene();
     const made: string[] = [];
     for (let n = 0; n < 5; n++)

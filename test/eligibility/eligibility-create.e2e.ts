@@ -19,7 +19,7 @@ const count = async (candidateId: string) =>
   (await app.given.sql('SELECT count(*) AS n FROM eligibilities WHERE candidate_id = $1', [candidateId]))[0]['n'];
 
 describe('§5 Create', () => {
-  it('POST of an eligibility answers 200 with every member of the Eligibility Response Model, null or [] where there is no value', async () => {
+  it('POST of an eligibility answers 200 with every member of the Eligibility Response Model, and null or [] for missing values', async () => {
     const end = dateTime(Date.now() + 86_400_000);
     const answer = await create({
       test_code: scene.testCode,
@@ -47,7 +47,7 @@ describe('§5 Create', () => {
     });
   });
 
-  it('stores every member that was sent: GET returns the same record as the response of create', async () => {
+  it('stores every member that was sent: GET returns the same record as the response to POST', async () => {
     const [school, accommodation, key] = await Promise.all([
       app.given.school(scene.account),
       app.given.accommodation(scene.account, false),
@@ -96,7 +96,7 @@ describe('§5 Create', () => {
     expect(eligible.body).toMatchObject({ status: 'ELIGIBLE', eligibility_status_message: null });
   });
 
-  it('before the window of a record begins, it is ELIGIBLE but not eligible_to_schedule, and a message states the reason', async () => {
+  it('before its window begins, a record is ELIGIBLE but not eligible_to_schedule, and a message states the reason', async () => {
     const { body: record } = await create(body({ schedule_start_date: dateTime(Date.now() + 3_600_000) }));
     expect(record).toMatchObject({ status: 'ELIGIBLE', eligible_to_schedule: false });
     expect(record.eligibility_status_message).toEqual(expect.any(String));
@@ -199,7 +199,7 @@ describe('§5 Create', () => {
 });
 
 describe('§5 Create: one live record for account, candidate and test', () => {
-  it('answers duplicate_eligibility, with the id of the live record, to the creation of a second live record', async () => {
+  it('refuses a second live record with duplicate_eligibility, and returns the id of the live record', async () => {
     const sent = body();
     const first = await create(sent);
     const second = await create(sent);

@@ -50,7 +50,7 @@ describe('§5 field rules: lengths in code points', () => {
     ]);
   });
 
-  it('outside of the United States, province_state accepts 100 characters', async () => {
+  it('outside the United States, province_state accepts 100 characters', async () => {
     const abroad = (province: string) => {
       const body = bodyWith('candidate.country', 'DE');
       body['candidate'].province_state = province;
@@ -164,12 +164,12 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ],
     ['voucher_codes', ['x'.repeat(51), null], ['0 too_long', '1 type_invalid']],
     ['candidate.special_accommodations', ['NONE', 5], ['0 accommodation_unknown', '1 type_invalid']],
-  ])('§5 every faulty entry of %s has its own fault', async (path, value, faults) => {
+  ])('§5 every faulty entry in %s has its own fault', async (path, value, faults) => {
     const answer = await create(bodyWith(path, value));
     expect(faultsOf(answer).sort()).toEqual(faults.map((fault) => `${pointerTo(path)}/${fault}`).sort());
   });
 
-  it('§5 create counts repeated codes of accommodations, portions and vouchers once', async () => {
+  it('§5 a create request counts repeated codes of accommodations, portions and vouchers once', async () => {
     const codes = {
       'candidate.special_accommodations': await app.given.accommodation(scene.account, false),
       portion_codes: 'MAIN',
@@ -280,7 +280,7 @@ describe('§5 field rules: accepted', () => {
     },
   );
 
-  it('province_state and country are optional and independent of each other outside of the United States', async () => {
+  it('province_state and country are optional and independent of each other outside the United States', async () => {
     for (const [country, province] of [
       ['DE', 'Bayern'],
       [null, 'Anywhere'],

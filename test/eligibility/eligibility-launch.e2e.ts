@@ -88,7 +88,7 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', path)).status).toBe(410);
   });
 
-  it('a HEAD request, as sent for a preview of the launch link, does not use the link up', async () => {
+  it('a HEAD request, as sent for a preview of the launch link, does not use up the link', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     expect((await app.call('HEAD', path)).status).toBe(405);
     expect((await app.call('GET', path)).status).toBe(303);
@@ -150,7 +150,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('redeeming a launch link during a hold is refused with 403 and does not use the link up, even for a booked record', async () => {
+  it('redeeming a launch link during a hold is refused with 403 and does not use up the link, even for a booked record', async () => {
     const booked = await app.given.eligibility(scene);
     await app.given.booking(scene, booked);
     const operator = await app.given.operator();
@@ -175,7 +175,7 @@ describe('§5 Launch', () => {
     ['purpose', 'prefetch'],
     ['x-moz', 'prefetch'],
   ])(
-    'a request to a launch link with the header %s: %s is answered with 204 and does not use the link up',
+    'a request to a launch link with the header %s: %s is answered with 204 and does not use up the link',
     async (name, value) => {
       const path = await launchPath(await app.given.eligibility(scene));
       const answer = await app.call('GET', path, { headers: { [name]: value } });
@@ -223,7 +223,7 @@ describe('§5 Launch', () => {
   });
 
   it.each(['abc', 'ABCDEFGHJ', 'ABCD-FGH', 'ABCDEFG%C3%89', 'ABCDEFG%EF%BC%91', '%00', 'ABCD%2FFGH'])(
-    'testLaunchInfo answers 400 to an svc_eligiblity_id that is not 8 alphanumerics: %s',
+    'testLaunchInfo answers 400 to an svc_eligiblity_id that is not 8 alphanumeric characters: %s',
     async (id) => {
       const answer = await info(id);
       expect([answer.status, answer.body.code]).toEqual([400, 'validation_error']);
@@ -241,7 +241,7 @@ describe('§5 Launch', () => {
     expect((await info(idOf(await app.given.eligibility(scene)), await app.given.operator())).status).toBe(200);
   });
 
-  it('a request to launch an exam outside of its window, or for a test without a launch_url, is refused with 403 launch_not_available', async () => {
+  it('a request to launch an exam outside its window, or for a test without a launch_url, is refused with 403 launch_not_available', async () => {
     const early = await app.given.eligibility(scene, { schedule_start_date: dateTime(Date.now() + 60_000) });
     const bare = await app.given.scene({ launch_url: null });
     const late = await app.given.eligibility(scene);

@@ -154,7 +154,7 @@ describe('§5 properties', () => {
           if (answer.body.code !== 'validation_error') return;
           expect(answer.body.errors.length).toBeGreaterThan(0);
           for (const { pointer, code } of answer.body.errors as { pointer: string; code: string }[])
-            // If a required member is missing, the pointer names its place, which does not exist in the body.
+            // If a required member is missing, the pointer names its location, which does not exist in the body.
             expect([
               pointer,
               code,

@@ -38,7 +38,7 @@ const tally = (answers: Answer[]) => {
 const one = async (text: string, value: unknown) => (await app.given.sql(text, [value]))[0] as Record_;
 
 describe('§5 races, on two applications and one database', () => {
-  it('20 identical simultaneous creates produce one record; one is answered with 200, and 19 are refused', async () => {
+  it('20 identical simultaneous create requests produce one record, one 200 response and 19 refusals', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode, { client_eligibility_id: app.given.unique('EL-') });
       const answers = await at20((at) => call(at, 'POST', candidates(), body));
@@ -48,7 +48,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('of 20 simultaneous creates with one client_eligibility_id for 20 candidates, only one is answered with 200', async () => {
+  it('of 20 simultaneous create requests with one client_eligibility_id for 20 candidates, only one gets 200', async () => {
     const client_eligibility_id = app.given.unique('EL-');
     const answers = await at20((at) =>
       call(at, 'POST', candidates(), app.given.eligibilityBody(scene.testCode, { client_eligibility_id })),
@@ -56,7 +56,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(tally(answers)).toEqual({ '200': 1, '400 client_eligibility_id_in_use': 19 });
   });
 
-  it('of 20 simultaneous creates for a candidate whose old record has expired, only one is answered with 200', async () => {
+  it('of 20 simultaneous create requests for a candidate with an expired record, only one gets 200', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const old = await app.given.eligibility(scene, body);
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [
@@ -114,7 +114,7 @@ describe('§5 races, on two applications and one database', () => {
     expect((shared[0] as { transactions: number }).transactions).toBeLessThan(free.length);
   });
 
-  it('accepts only one of 20 simultaneous redemptions of a one-use voucher, by create, by update or by the vouchers route', async () => {
+  it('accepts only one of 20 simultaneous redemptions of a one-use voucher, by POST, by update or by the vouchers route', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await app.given.voucher(scene.account);
       const records = await Promise.all(Array.from({ length: 14 }, () => app.given.eligibility(scene)));
@@ -199,7 +199,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('if a cancellation, an absence and its excuse arrive together, one request succeeds, or two: the absence and then the excuse', async () => {
+  it('if a cancellation, an absence and its excuse arrive together, either one succeeds, or the absence and then its excuse', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       const path = `/accounts/${scene.account}/bookings/${booking['booking_code']}`;
@@ -262,7 +262,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(row['city']).toBe(row['suffix']);
   });
 
-  it('an update that revives an expired record, and a simultaneous create, together lead to only one live record', async () => {
+  it('an update that revives an expired record and a simultaneous create request leave only one live record', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const record = await app.given.eligibility(scene, body);
@@ -283,7 +283,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('§5 20 creates with one Idempotency-Key produce one record; the other 19 replay the first response or are refused with 409 idempotency_key_in_use', async () => {
+  it('§5 20 create requests with one Idempotency-Key produce one record; the other 19 replay the first response or get 409 idempotency_key_in_use', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const key = app.given.unique('key-');

@@ -106,7 +106,7 @@ describe('§5 Read', () => {
       ],
     ],
   ])(
-    'GET %s answers 400 invalid_status_filter, and the response reports every other fault, too',
+    'GET %s answers 400 invalid_status_filter, and reports every other fault in the same response',
     async (path, faults) => {
       const { status, body } = await get(path);
       expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
@@ -267,7 +267,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(await list(`?updated_since=${dateTime(Date.now() - 60_000)}`)).toMatchObject({ body: all.body });
   });
 
-  it('the list of eligibilities can be filtered by client_eligibility_id, and then contains cancelled records, too', async () => {
+  it('the list of eligibilities can be filtered by client_eligibility_id, and then also contains cancelled records', async () => {
     const sceneOfOne = await app.given.scene();
     const find = async (query: string) =>
       idsOf(

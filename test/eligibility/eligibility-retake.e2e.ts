@@ -135,7 +135,7 @@ describe('the retake policy of a test', () => {
     expect((await app.call('PUT', one, { token: scene.token, body: at(20) })).status).toBe(200);
   });
 
-  it('creates at most one record when a create and the result of the last allowed attempt arrive together', async () => {
+  it('creates at most one record when a POST and the result of the last allowed attempt arrive together', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     for (let round = 0; round < 10; round++) {
       const candidate = `race-${round}`;
@@ -161,7 +161,7 @@ describe('the retake policy of a test', () => {
     }
   });
 
-  it('creates only one record when eight creates for the same candidate and a test with a retake policy arrive together', async () => {
+  it('creates only one record when eight POST requests for a candidate and a test with a retake policy arrive together', async () => {
     const scene = await sceneWith({ wait_days: 1, max_attempts: 5 });
     await attempt(scene, 'twice', 2);
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(scene, 'twice')));

@@ -49,7 +49,7 @@ async function scheduled(): Promise<Subject> {
   return { record, bookingCode: (await app.given.booking(scene, record))['booking_code'] as string };
 }
 
-/** For each status, creates a record and brings it into this status by regular API requests. */
+/** For each status, creates a record and brings it into this status with regular API requests. */
 const REACH = {
   PENDING: () => eligible({ candidate: { special_accommodations: [reviewed] } }),
   ELIGIBLE: () => eligible(),

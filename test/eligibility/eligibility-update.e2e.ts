@@ -201,7 +201,7 @@ describe('§5 Update', () => {
     expect([now['status'], now['candidate'].last_name]).toEqual(['SCHEDULED', 'King']);
   });
 
-  it('a record becomes EXPIRED when an update moves its end date into the past, and revives when one moves it into the future', async () => {
+  it('a record expires when an update moves its end date into the past, and revives when an update moves it into the future', async () => {
     const record = await create();
     expect((await update(record, { eligibility_end_date: '2020-01-01T00:00:00Z' })).status).toBe(204);
     expect(await read(record)).toMatchObject({ status: 'EXPIRED', eligible_to_schedule: false });
@@ -255,7 +255,7 @@ describe('§5 Update', () => {
     expect((await update(record, { voucher_codes: held })).status).toBe(204);
   });
 
-  it('accepts an update that repeats values of the record which have since been deleted from the catalogue', async () => {
+  it('accepts an update with values of the record that have since been deleted from the catalogue', async () => {
     const key = await app.given.attributeKey(scene.account);
     const record = await create({ candidate: { additional_attributes: [{ key, value: 'v' }] } });
     await app.given.sql('DELETE FROM attribute_keys WHERE attribute_key = $1', [key]);
@@ -265,15 +265,15 @@ describe('§5 Update', () => {
 
 describe('§5 Update: the record that is updated when there are several', () => {
   const cases: [string, string[], string | number][] = [
-    ['the live record is addressed', ['EXPIRED', 'CANCELLED', 'ELIGIBLE'], 'ELIGIBLE'],
-    ['the live record is addressed, although a newer record is closed', ['ELIGIBLE', 'COMPLETED'], 'ELIGIBLE'],
-    ['otherwise the newest EXPIRED record is addressed', ['EXPIRED', 'EXPIRED', 'CANCELLED'], 'EXPIRED'],
-    ['a COMPLETED newest record is 403 eligibility_closed', ['EXPIRED', 'COMPLETED'], 403],
-    ['an ABSENT newest record is 403 eligibility_closed', ['CANCELLED', 'ABSENT'], 403],
-    ['no open record is 404 eligibility_not_found', ['CANCELLED'], 404],
+    ['changes the live record', ['EXPIRED', 'CANCELLED', 'ELIGIBLE'], 'ELIGIBLE'],
+    ['changes the live record, although a newer record is closed', ['ELIGIBLE', 'COMPLETED'], 'ELIGIBLE'],
+    ['changes the newest EXPIRED record if none is live', ['EXPIRED', 'EXPIRED', 'CANCELLED'], 'EXPIRED'],
+    ['gets 403 eligibility_closed if the newest is COMPLETED', ['EXPIRED', 'COMPLETED'], 403],
+    ['gets 403 eligibility_closed if the newest is ABSENT', ['CANCELLED', 'ABSENT'], 403],
+    ['gets 404 eligibility_not_found if all are CANCELLED', ['CANCELLED'], 404],
   ];
   it.each(cases)(
-    'an update for a candidate with several records: %s (their statuses, oldest first: %j)',
+    'an update for a candidate with several records %s (their statuses, oldest first: %j)',
     async (_title, statuses, expected) => {
       const body = app.given.eligibilityBody(scene.testCode, { portion_codes: ['P1'] });
       const ids: string[] = [];

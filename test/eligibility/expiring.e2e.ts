@@ -100,7 +100,7 @@ describe('EXPIRING', () => {
     expect(await one.given.sql('SELECT * FROM expiry_notices WHERE account_code = $1', [of.account])).toEqual([]);
   });
 
-  it('the change EXPIRING occurs for PENDING records, and not for booked or cancelled records, or records without an end date', async () => {
+  it('the change EXPIRING occurs for PENDING records, but not for records that are booked, cancelled or without an end date', async () => {
     const of = await scene([30]);
     const held = await recordIn(of, 10);
     const path = `/admin/eligibilities/${held['svc_eligiblity_id']}/hold`;
@@ -131,7 +131,7 @@ describe('EXPIRING', () => {
     expect(await announced(of)).toHaveLength(3);
   });
 
-  it('the change EXPIRING occurs only in accounts with expiring_days, and no longer after this member is cleared', async () => {
+  it('the change EXPIRING occurs only in accounts with expiring_days, and stops when this member is cleared', async () => {
     const without = await one.given.scene();
     await recordIn(without, 2);
     expect(await announced(without)).toEqual([]);
@@ -193,7 +193,7 @@ describe('expiring_days of an account', () => {
     }
   });
 
-  it('POST of an account stores expiring_days, and GET and the list show them', async () => {
+  it('POST of an account stores expiring_days, GET returns it, and a PUT that omits it keeps it', async () => {
     const body = { name: 'Board', expiring_days: [3, 14] };
     const created = await one.call('POST', '/admin/accounts', { token: operator, body });
     expect([created.status, created.body.expiring_days]).toEqual([201, [3, 14]]);

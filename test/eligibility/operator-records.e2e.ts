@@ -104,7 +104,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results without photo and video link; separate requests return these, and each writes an audit row', async () => {
+  it('lists results without photos and video links; separate requests return them, and each writes an audit row', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;

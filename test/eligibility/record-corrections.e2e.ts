@@ -56,7 +56,7 @@ describe('bookings of a candidate', () => {
     expect((await call('GET', `${candidateOf(record)}/bookings`)).body).toEqual([]);
   });
 
-  it('requires the scope bookings to list bookings', async () => {
+  it('requires the scope `bookings` to list bookings', async () => {
     const token = await app.given.token([scene.account], ['read']);
     expect((await call('GET', `/accounts/${scene.account}/candidates/x/bookings`, undefined, token)).status).toBe(403);
   });
@@ -76,7 +76,7 @@ it('refuses a second booking of a record, and names the code of the open booking
 });
 
 describe('vouchers', () => {
-  it('GET …/vouchers returns the voucher codes of a record, which PUT of the same route sets', async () => {
+  it('GET …/vouchers returns the voucher codes of a record, and PUT on the same route sets them', async () => {
     const codes = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)].sort();
     const record = await app.given.eligibility(scene, { voucher_codes: codes });
     expect((await call('GET', `${testOf(record)}/vouchers`)).body).toEqual({ voucher_codes: codes });

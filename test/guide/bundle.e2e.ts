@@ -28,7 +28,7 @@ describe('the bundled service', () => {
     data.remove();
   });
 
-  it('the bundled service serves the same OpenAPI document as the service from its sources', async () => {
+  it('the bundled service serves the same OpenAPI document as the service that runs from its sources', async () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
     const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
     // The bundled service runs as a sandbox, whose OpenAPI document also contains the sandbox's tools, codes and

@@ -72,7 +72,7 @@ const deliver = (record: Entity) =>
     registrationBody({ examMetaData: { examCode: record['svc_eligiblity_id'] } }),
   );
 
-/** Creates a record in each state from which an arrow starts. */
+/** Creates a record in each state from which an arrow of the diagram starts. */
 const IN_STATE: Record<string, () => Promise<Entity>> = {
   '[*]': create,
   PENDING: createToApprove,
@@ -90,7 +90,7 @@ async function done(record: Entity, ...ways: ((record: Entity) => Promise<unknow
 type Way = (record: Entity) => Promise<unknown>;
 
 /**
- * Maps the label of each arrow to the requests that cause the transition. If there are several, each is tried with a
+ * Maps the label of each arrow of a diagram to the requests that cause the transition. Each request is tried with a
  * separate record.
  */
 const WAYS: Record<string, Way[]> = {
@@ -133,7 +133,7 @@ describe('the diagram of an eligibility', () => {
   ];
   const common = arrows.filter(({ from, to, label }) => !own.includes(`${from} ${to} ${label}`));
 
-  it('the diagram of an eligibility contains no arrow twice', () => {
+  it('the eligibility diagram contains no arrow twice', () => {
     expect(new Set(arrows.map((arrow) => JSON.stringify(arrow))).size).toBe(arrows.length);
     expect(arrows.length - common.length).toBe(own.length);
   });
@@ -160,7 +160,7 @@ describe('the diagram of an eligibility', () => {
     expect(await read(record)).toBe('PENDING');
   });
 
-  it('the diagram of an eligibility contains every cancellation, booking and hold that changes the state', async () => {
+  it('the eligibility diagram contains every cancellation, booking and hold that changes the state', async () => {
     for (const state of Object.keys(IN_STATE).slice(1))
       for (const [method, path] of [
         ['DELETE', (record: Entity) => examPath(scene, record)],

@@ -38,7 +38,7 @@ describe('npm run demo', () => {
   }, 240_000);
 });
 
-/** Runs `npm run demo` like a user, with `folder` for temporary files. */
+/** Runs `npm run demo` as a user would, with `folder` for temporary files. */
 function run(folder: string): Promise<{ code: number | null; output: string }> {
   const env = {
     ...process.env,

@@ -75,14 +75,14 @@ describe('the command lines of the documents', () => {
   let operator: string;
   let account: string;
 
-  it('the command lines of docs/oauth.md get a token', async () => {
+  it('the command lines in docs/oauth.md get a token', async () => {
     token = await login(sandbox['client']);
     operator = await login(sandbox['operator']);
     account = sandbox['account_code'];
     expect((await app.call('GET', `/accounts/${account}/eligibilities`, { token })).status).toBe(200);
   });
 
-  it('the command lines of docs/oauth.md get a token for a program without a user', async () => {
+  it('the command lines in docs/oauth.md get a token for a program without a user', async () => {
     const body = { name: 'Portal', scopes: ['read'], grants: ['client_credentials'], account_codes: [account] };
     const { consumer_key, consumer_secret } = (await app.call('POST', '/admin/applications', { token: operator, body }))
       .body as Record<string, string>;
@@ -92,7 +92,7 @@ describe('the command lines of the documents', () => {
     expect((await app.call('GET', `/accounts/${account}/eligibilities`, { token: access_token })).status).toBe(200);
   });
 
-  it('the command lines of docs/import.md check a file', async () => {
+  it('the command lines in docs/import.md check a file', async () => {
     writeFileSync(
       join(folder, 'season.csv'),
       'candidate_id,first_name,last_name,test_code\nS-1,Ada,Lovelace,SANDBOX-ONE\n',
@@ -118,7 +118,7 @@ describe('the command lines of the documents', () => {
   const statusOf = async (candidate: string) =>
     (await app.call('GET', `/accounts/${account}/candidates/${candidate}`, { token })).body[0].status as string;
 
-  it('the command lines of docs/test-drivers.md deliver a result by each of the two routes', async () => {
+  it('the command lines in docs/test-drivers.md deliver a result by each of the two routes', async () => {
     const [byRegistration] = blocksOf('docs/test-drivers.md', 'By registration', 'sh');
     expect(await type(byRegistration, { TOKEN: token, BOOKING: await book('driver-1') })).toBe('200\n');
     expect(await statusOf('driver-1')).toBe('COMPLETED');
@@ -128,7 +128,7 @@ describe('the command lines of the documents', () => {
     expect(await statusOf('driver-2')).toBe('COMPLETED');
   });
 
-  it('the command lines of docs/sandbox.md move the clock and raise an event, and match the file docs/sandbox.http', async () => {
+  it('the command lines in docs/sandbox.md move the clock and raise an event, and match the file docs/sandbox.http', async () => {
     const [advance] = blocksOf('docs/sandbox.md', 'A clock that can be moved', 'json');
     const post = (path: string, body: unknown) => app.call('POST', path, { token: operator, body });
     const before = (await app.call('GET', '/sandbox/clock', { token: operator })).body.now as string;
@@ -143,7 +143,7 @@ describe('the command lines of the documents', () => {
       expect(Object.keys(sandbox[name])).toEqual(Object.keys(member));
   });
 
-  it('the requests of docs/main-job.http run the main flow, and the partner receives both notifications', async () => {
+  it('the requests in docs/main-job.http run the main flow, and the partner receives both notifications', async () => {
     const [script, ...requests] = readFileSync(join(ROOT, 'docs/main-job.http'), 'utf8').split(/^### .*$/m);
     const known: Record<string, any> = {};
     const valueOf = (expression: string) =>
@@ -167,8 +167,8 @@ describe('the command lines of the documents', () => {
       const headers = fields.map((field) => field.split(': ') as [string, string]);
       const response = await fetch(url, {
         method,
-        // A .http file contains user and password for Basic authentication in plain text. The programs that run such
-        // files encode them.
+        // A .http file contains the user name and the password for Basic authentication in plain text. The programs
+        // that run .http files encode both.
         headers: headers.map(([field, value]) => [
           field,
           value.replace(/^Basic (\S+) (\S+)$/, (_all, key, secret) => `Basic ${btoa(`${key}:${secret}`)}`),
@@ -192,7 +192,7 @@ describe('the command lines of the documents', () => {
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('the command lines of docs/upgrade.md show the migrations, run them and grant the role its rights', async () => {
+  it('the command lines in docs/upgrade.md show the migrations, run them and grant the role its rights', async () => {
     const [lines] = blocksOf('docs/upgrade.md', 'Steps', 'sh');
     const [install, ...rest] = lines.split('\n');
     // The install command of the documents is skipped, because scripts/walk.mjs runs it.
@@ -217,7 +217,7 @@ describe('the command lines of the documents', () => {
     expect([status, stderr]).toEqual([2, 'usage: npm run migrate [-- --grant-to ROLE]\n']);
   });
 
-  it('the command lines of docs/operations.md encrypt stored data under a new key', async () => {
+  it('the command lines in docs/operations.md encrypt stored data under a new key', async () => {
     const [lines] = blocksOf('docs/operations.md', 'Keys', 'sh');
     const { partner_url, ca_pem } = sandbox['partner'];
     const body = { account_code: account, partner_url, ca_pem };

@@ -89,11 +89,11 @@ describe('§14 alert rules, dashboards and runbook', () => {
     ['a label of a matcher', 'notifications_undelivered{exam="2h"}', ['label exam']],
     ['a label of a grouping', 'sum by (partner) (notification_attempts_total)', ['label partner']],
     ['a parenthesis', 'sum(up', ['syntax of sum(up']],
-  ])('the check of alerts and dashboards reports the error in a query: %s', (_what, query, found) => {
+  ])('the check of alerts and dashboards reports an unknown name or syntax error: %s', (_what, query, found) => {
     expect(unknownIn(query, exported)).toEqual(found);
   });
 
-  it('the alerts and dashboards use only existing values of the label for the time until the exam', async () => {
+  it('the alerts and dashboards use only existing values of the label exam_in (time until the exam)', async () => {
     await app.app.get(UndeliveredFigures).count();
     const text = await app.app.get(Metrics).registry.metrics();
     const asked = [...alerts.map(({ expr }) => expr), ...targets.map(({ expr }) => expr ?? '')].flatMap((expr) =>
@@ -115,7 +115,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(first.targets[0].expr).toMatch(/by \(exam_in\) \(notifications_undelivered/);
   });
 
-  it('each alert links to its entry in the runbook, and each entry of the runbook belongs to an alert', () => {
+  it('each alert links to its runbook entry, and each runbook entry belongs to an alert', () => {
     const names = alerts.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     expect(missingIn(runbook, names)).toEqual([]);
@@ -131,7 +131,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(figures.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it('the check of the runbook reports a missing entry, or a missing part of an entry', () => {
+  it('the runbook check reports a missing or incomplete entry', () => {
     expect(missingIn(runbook, ['Unheard', ...alerts.map(({ alert }) => alert)])).toEqual(['Unheard']);
     expect(
       missingIn(

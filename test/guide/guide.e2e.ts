@@ -85,7 +85,7 @@ describe('the guide on the web', () => {
     expect([complaints, refusals]).toEqual([[], []]);
   }, 180_000);
 
-  it('the page of the API shows every operation and every member as text, so that the search of a browser finds them', async () => {
+  it('the API page shows every operation and every member as text, so that a browser’s search finds them', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${app.url}/guide/api.html`);
     const text = await page.locator('main').innerText();
@@ -114,7 +114,7 @@ describe('the guide on the web', () => {
     expect(complaints).toEqual([]);
   }, 120_000);
 
-  it('the guide can be searched by words and by codes, with the keyboard alone', async () => {
+  it('the guide can be searched by words and codes, using only the keyboard', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${app.url}/guide/install.html`);
     await page.keyboard.press('/');
@@ -148,7 +148,7 @@ describe('the guide on the web', () => {
     }
   });
 
-  it('the guide has an llms.txt that lists every page, and the links in it and in the Markdown pages exist', async () => {
+  it('the guide’s llms.txt lists every page, and all links in llms.txt and in the Markdown pages work', async () => {
     const first = await fetch(`${app.url}/llms.txt`);
     expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(first.headers.get('etag')).not.toBeNull();
@@ -179,7 +179,7 @@ describe('the guide on the web', () => {
     expect(asked.size).toBeGreaterThan(60);
   });
 
-  it('the guide answers 304 to a browser that has the current page, and 404 to a path outside of its folder', async () => {
+  it('the guide returns 304 to a browser that has the current page, and 404 for a path outside its folder', async () => {
     const first = await fetch(`${app.url}/guide/clients.html`);
     const tag = first.headers.get('etag')!;
     await first.text();
@@ -189,7 +189,7 @@ describe('the guide on the web', () => {
       expect([path, (await fetch(`${app.url}/guide/${path}`)).status]).toEqual([path, 404]);
   });
 
-  it('the check of the guide reports a dead link, a diagram that was not drawn, or a missing document', () => {
+  it('the guide check reports a dead link, a diagram that was not drawn, or a missing document', () => {
     const copy = join(folder, 'copy');
     for (const name of ['site', 'docs', 'clients', 'deploy', 'package.json'])
       cpSync(join(ROOT, name), join(copy, name), { recursive: true });

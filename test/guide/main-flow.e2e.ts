@@ -45,7 +45,7 @@ describe('the main flow with the packages of clients and partners', () => {
     await app?.close();
   });
 
-  it('the main flow works with the published packages: eligibility, voucher, launch, booking, move and result', async () => {
+  it('the main flow works with the published packages, from eligibility and voucher to booking and result', async () => {
     const { api } = client;
     const path = { account_code: account, candidate_id: 'ADA-1', test_code };
     const ofTest = '/accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}';
@@ -105,12 +105,12 @@ describe('the main flow with the packages of clients and partners', () => {
       ['RESULT_RECEIVED', 'COMPLETED', 3],
       ['RESULT_REVISED', 'COMPLETED', null],
     ]);
-    // The change feed contains each event that was sent to the partner in the same form.
+    // The change feed contains each event exactly as it was sent to the partner.
     const pushed = told.flatMap(({ notification }) => (notification === null ? [] : [notification]));
     expect(pushed).toEqual(received.map(({ json }) => json));
   });
 
-  it('the client package imports 250 records, reports the progress, and lists the records immediately afterwards', async () => {
+  it('the client package imports 250 records, reports progress, and lists the records immediately afterwards', async () => {
     const rows = Array.from({ length: 250 }, (_, n) => `I-${n},Grace,Hopper,${test_code}`);
     const seen: number[] = [];
     const { progress, report } = await client.import(

@@ -73,7 +73,7 @@ describe('README.md', () => {
       return new Running(child);
     }
 
-    it('the commands of the walk-through work exactly as they are written', async () => {
+    it('the walk-through commands in README.md work exactly as written', async () => {
       const [first, ...lines] = blocksOf(README, 'A walk-through');
       expect(first).toBe('npm run partner\n');
       service = start('start', { PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'warn' });
@@ -94,7 +94,7 @@ describe('README.md', () => {
       expect(booking.status).toBe('BOOKED');
       expect(status).toBe(200);
       expect(records[0].status).toBe('COMPLETED');
-      // The partner is still running here, so that the account's error queue is empty.
+      // The partner is still running here, so the account's error queue is empty.
       expect(queue).toEqual([]);
 
       await partner.says(/"EXAM_COMPLETED"/);
@@ -104,7 +104,7 @@ describe('README.md', () => {
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
     }, 240_000);
 
-    it('the error queue commands of docs/operations.md work after the walk-through of README.md', async () => {
+    it('the error queue commands in docs/operations.md work after the walk-through in README.md', async () => {
       const base = await service.says(/Ready: (\S+)/);
       const sandbox = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'));
       const { consumer_key, consumer_secret, username, password } = sandbox.operator;

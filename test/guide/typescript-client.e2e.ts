@@ -127,7 +127,7 @@ describe('the client for TypeScript', () => {
     await expect(refused).rejects.toMatchObject({ status: 403, code: 'account_forbidden' });
   });
 
-  it('the TypeScript client retries temporary failures, and creates only one record when a response was lost', async () => {
+  it('the TypeScript client retries temporary failures, and creates only one record when a response is lost', async () => {
     const caller = client();
     const path = `POST /accounts/${account}/candidates`;
     plan = (line, count) => (line === path && count <= 2 ? (count === 1 ? 503 : 'lose') : 'forward');
@@ -138,7 +138,7 @@ describe('the client for TypeScript', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('the TypeScript client gives up after the last retry, and never retries a refusal', async () => {
+  it('the TypeScript client gives up after the last retry, and never retries a refused request', async () => {
     plan = (line) => (line.startsWith('GET') ? 503 : 'forward');
     await expect(list(client({}, 2))).rejects.toMatchObject({ status: 503, code: 'unreadable' });
     expect(seen.filter((line) => line.startsWith('GET'))).toHaveLength(3);
@@ -151,7 +151,7 @@ describe('the client for TypeScript', () => {
     expect(seen.filter((line) => line.startsWith('GET'))).toHaveLength(1);
   });
 
-  it('the TypeScript client reads lists of several pages, and continues the change feed from a cursor', async () => {
+  it('the TypeScript client reads multi-page lists, and continues the change feed from a cursor', async () => {
     const caller = client();
     const pages: string[] = [];
     for (let n = 0; n < 3; n += 1) await create(caller);

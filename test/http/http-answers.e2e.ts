@@ -51,7 +51,7 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
 
 describe('§2 every response', () => {
   it.each(['40P01', '40001'])(
-    'a request whose changes PostgreSQL aborts with %s at every attempt gets 503 with Retry-After, not 500',
+    'a request whose changes PostgreSQL aborts with %s on every attempt gets 503 with Retry-After, not 500',
     async (state) => {
       await app.given.sql(
         `CREATE FUNCTION aborted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -100,7 +100,7 @@ describe('§2 every response', () => {
     },
   );
 
-  it('answers a request with an unknown value of Expect as if it had no Expect header', async () => {
+  it('ignores an Expect header with an unknown value', async () => {
     const answer = await rawCall(app.url, 'GET', '/health/live', { headers: { expect: 'the-unexpected' } });
     expect(answer.status).toBe(200);
   });
@@ -161,7 +161,7 @@ describe('§2 every response', () => {
 });
 
 describe('§2 problems', () => {
-  it('the catalogue of errors lists problem codes with their status, and answers 404 to an unknown code', async () => {
+  it('the catalogue of errors lists problem codes with their status, and returns 404 for an unknown code', async () => {
     const { body } = await app.call('GET', '/problems');
     const codes = (body as { code: string; status: number }[]).map(({ code, status }) => `${code} ${status}`);
     for (const plain of [
@@ -199,7 +199,7 @@ describe('§2 methods', () => {
     ['/health/ready', 'GET, HEAD'],
     ['/', 'GET, HEAD'],
   ])(
-    'the route %s accepts the methods %s, and answers 405 with Allow to every other method',
+    'the route %s accepts the methods %s, and returns 405 with Allow for every other method',
     async (template, allow) => {
       const path = template.replace('{a}', scene.account);
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
@@ -211,7 +211,7 @@ describe('§2 methods', () => {
     },
   );
 
-  it('an unknown route answers 404 to every method, with or without a token', async () => {
+  it('an unknown route returns 404 for every method, with or without a token', async () => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
       for (const path of ['/nowhere', '/accounts', `/accounts/${scene.account}/candidates/x/tests/T/nothing`]) {
         const answer = await rawCall(app.url, method, path);
@@ -219,7 +219,7 @@ describe('§2 methods', () => {
       }
   });
 
-  it('a process without the role api answers its health routes, however the path is written, and no other routes', async () => {
+  it('a process without the role api serves only its health routes, in any letter case', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: 'delivery' } });
     try {
       for (const [path, status] of [
@@ -303,7 +303,7 @@ describe('an ambiguous request', () => {
     ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
     ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
     ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
-  ])('answers 400 to an ambiguous request and closes its connection: %s', async (_title, headers) => {
+  ])('returns 400 for an ambiguous request and closes its connection: %s', async (_title, headers) => {
     const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
     const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -311,7 +311,7 @@ describe('an ambiguous request', () => {
     expect(answer.split('HTTP/1.1 ')).toHaveLength(2);
   });
 
-  it('accepts a request that repeats a header if HTTP allows the repetition of this header', async () => {
+  it('accepts a request with a repeated header if HTTP allows that header to be repeated', async () => {
     const headers = { authorization: `Bearer ${scene.token}`, accept: ['a/b', 'application/json'] };
     expect((await rawCall(app.url, 'GET', path(), { headers })).status).toBe(200);
   });
@@ -361,7 +361,7 @@ describe('§2 the RateLimit headers', () => {
   it('the RateLimit header counts down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
-      // Waits for a new minute if the current one is about to end, because the quota counts by the minute.
+      // Waits for a new minute if the current one is about to end, because each minute has its own quota.
       const left = 60_000 - (Date.now() % 60_000);
       if (left < 5000) await new Promise((resolve) => setTimeout(resolve, left + 50));
       const token = await app.given.token([scene.account]);

@@ -14,7 +14,7 @@ afterAll(() => app.close());
 const origin = () => new URL(app.url).origin;
 
 describe('§1 BASE_PATH=/v1', () => {
-  it('serves every route of the OpenAPI document below BASE_PATH, and answers 404 without the prefix', async () => {
+  it('serves every route of the OpenAPI document below BASE_PATH, and returns 404 without the prefix', async () => {
     const document = (await app.call('GET', '/openapi.json')).body;
     expect(document.servers).toEqual([{ url: '/v1' }]);
     for (const [template, item] of Object.entries(document.paths as Record<string, object>)) {
@@ -71,7 +71,7 @@ describe('§1 BASE_PATH=/v1', () => {
     expect(metadata.token_endpoint).toBe(`${origin()}/v1/token`);
   });
 
-  it('answers 405 with Allow to an unsupported method of a route below BASE_PATH', async () => {
+  it('returns 405 with Allow for an unsupported method on a route below BASE_PATH', async () => {
     const answer = await rawCall(origin(), 'PATCH', `/v1/accounts/${scene.account}/candidates`);
     expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
   });

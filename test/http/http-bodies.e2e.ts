@@ -65,7 +65,7 @@ describe('§2 strings', () => {
     ['a surrogate in UTF-8', [0xed, 0xa0, 0x80]],
     ['Latin-1', [0xe9]],
     ['a byte that never occurs', [0xff]],
-  ])('§2 refuses invalid UTF-8 with 400 malformed_json: %s', async (_title, bytes) => {
+  ])('refuses invalid UTF-8 with 400 malformed_json: %s', async (_title, bytes) => {
     const [before, after] = withCity('"@"').split('@');
     const answer = await create(Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]));
     expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
@@ -152,7 +152,7 @@ describe('§2 size and type of bodies', () => {
     });
   });
 
-  it('for a body with more than 100 faults, reports the first 100, with a note that there are more', async () => {
+  it('reports only the first 100 faults of a body, with a note that there are more', async () => {
     for (const wide of [
       `{${Array.from({ length: 20_000 }, (_, at) => `"m${at}":1`).join()}}`,
       json().replace('}', `,"additional_attributes":[${Array(60_000).fill('{}').join()}]}`),
@@ -227,7 +227,7 @@ describe('§2 size and type of bodies', () => {
     expect(cancel.status).toBe(204);
   });
 
-  it('§2 checks the token first, then the scope, then the account, and only then the body', async () => {
+  it('checks the token first, then the scope, then the account, and only then the body', async () => {
     const foreign = await app.given.account();
     const reader = await app.given.token([scene.account], ['read']);
     for (const [body, type] of [

@@ -57,7 +57,7 @@ it('limits the number of connections from one address, and accepts a new connect
   }
 });
 
-it('does not limit the number of connections from a trusted proxy, although all of them come from the same address', async () => {
+it('does not limit the number of connections from a trusted proxy, even though they all come from one address', async () => {
   const app = await startApp({ env: { TRUST_PROXY: '1' } });
   const sockets = await fill(app, MOST_OF_AN_ADDRESS + 1);
   try {

@@ -110,7 +110,7 @@ describe('§2 the faults of a request', () => {
     },
   );
 
-  it('accepts line breaks and tabs in a reason, and reports other control characters', async () => {
+  it('accepts line breaks and tabs in a reason, and reports other control characters as faults', async () => {
     const record = await app.given.eligibility(scene);
     const hold = (reason: string) =>
       app.call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/hold`, {
@@ -151,7 +151,7 @@ describe('§2 the routes of operators that take no body', () => {
 });
 
 describe('§2 the catalogue of errors', () => {
-  it('the catalogue of errors explains fault codes and their remedies, and lists each code once', async () => {
+  it('the catalogue of errors explains fault codes, gives their remedies, and lists each code once', async () => {
     for (const code of [
       'unknown_field',
       'unknown_parameter',
@@ -211,7 +211,7 @@ describe('§2 a hostile body', () => {
   ];
 
   /**
-   * Measures in several runs for how long the event loop is blocked at most, and returns the lowest of these maxima,
+   * Measures the longest time for which the event loop is blocked, in several runs. Returns the lowest of these maxima,
    * because other programs on the machine can lengthen a run.
    */
   async function longestDelay(body: string): Promise<number> {

@@ -132,7 +132,7 @@ it.each([
   240_000,
 );
 
-it('does not block the event loop when a content type contains thousands of blanks', async () => {
+it('does not block the event loop when a content type contains thousands of spaces', async () => {
   const headers = {
     authorization: basic(await new OAuth(app).login()),
     'content-type': `application/x-www-form-urlencoded${' '.repeat(15_000)}x`,

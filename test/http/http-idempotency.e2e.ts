@@ -19,7 +19,7 @@ const body = (changes = {}) => app.given.eligibilityBody(scene.testCode, changes
 const newKey = () => app.given.unique('key-');
 const replayed = (answer: { headers: Headers }) => answer.headers.get('idempotency-replayed');
 
-/** Returns the same JSON value with all members in the opposite order. */
+/** Returns the same JSON value with all members in reverse order. */
 function turned(value: any): any {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(turned);
@@ -49,7 +49,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key)).body).toEqual(first.body);
   });
 
-  it('treats two bodies with one Idempotency-Key as the same if their JSON values are equal, regardless of blanks and of the order of members', async () => {
+  it('treats two bodies with one Idempotency-Key as the same if their JSON values are equal, regardless of whitespace and member order', async () => {
     const [key, sent] = [newKey(), body({ portion_codes: ['MAIN'] })];
     const first = await create(sent, key);
     const second = await create(JSON.stringify(turned(sent), null, 4).replace('"Ada"', '"\\u0041da"'), key);
@@ -74,7 +74,7 @@ describe('§5 Idempotency-Key', () => {
     expect([answer.status, replayed(answer)]).toEqual([200, null]);
   });
 
-  it('answers 409 idempotency_key_in_use to the key of a running request, whether the body is equal or different', async () => {
+  it('returns 409 idempotency_key_in_use while the key’s first request runs, whether the body is equal or not', async () => {
     const [key, record] = [newKey(), await app.given.eligibility(scene)];
     const book = (more = {}) =>
       app.call('POST', `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`, {
@@ -106,7 +106,7 @@ describe('§5 Idempotency-Key', () => {
     expect(replayed(await book())).toBe('true');
   });
 
-  it('keeps the idempotency keys of different applications and users apart', async () => {
+  it('keeps the idempotency keys of different applications and users separate', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const other = await app.given.token([scene.account]);
@@ -114,7 +114,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(body(), key, other)).status).toBe(200);
   });
 
-  it('checks the token, scope and account of a repeated request just as those of a first request', async () => {
+  it('checks the token, scope and account of a repeated request like those of the first request', async () => {
     const [key, sent] = [newKey(), body()];
     const token = await app.given.token([scene.account]);
     await create(sent, key, token);
@@ -155,7 +155,7 @@ describe('§5 Idempotency-Key', () => {
     ]);
   });
 
-  it('reports an invalid Idempotency-Key with every other fault of the request, on every route that accepts the header', async () => {
+  it('reports an invalid Idempotency-Key together with all other faults, on every route that accepts the header', async () => {
     const record = await app.given.eligibility(scene);
     const bookings = `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
     const booking = await app.given.booking(scene, record);
@@ -246,7 +246,7 @@ describe('§5 Idempotency-Key', () => {
     const transactionsOf = async (table: string, column: string, values: string[]) =>
       (await app.given.sql(`SELECT DISTINCT xmin::text FROM ${table} WHERE ${column} = ANY ($1)`, [values])).length;
 
-    it('writes records and bookings of many requests in batches, and stores the response to each request', async () => {
+    it('writes the records and bookings of many requests in batches, and stores each response', async () => {
       const sent = Array.from({ length: 40 }, () => ({ key: newKey(), body: body() }));
       const created = await Promise.all(sent.map((one) => create(one.body, one.key)));
       expect(created.map(({ status }) => status)).toEqual(sent.map(() => 200));
@@ -285,7 +285,7 @@ describe('§5 Idempotency-Key', () => {
       }
     });
 
-    it('refuses only the request of a batch that cannot be executed, and accepts its Idempotency-Key again immediately', async () => {
+    it('refuses only the failing request in a batch, and immediately accepts its Idempotency-Key again', async () => {
       const [refusedOne, ...others] = await records(20);
       await app.call('DELETE', `${path()}/${refusedOne['candidate'].candidate_id}/tests/${scene.testCode}`, {
         token: scene.token,
@@ -304,7 +304,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     });
 
-    it('refuses only those requests of a batch that are invalid or whose record already exists', async () => {
+    it('refuses only those requests in a batch that are invalid or whose record already exists', async () => {
       const taken = body();
       await create(taken, newKey());
       const unknownTest = { ...body(), test_code: 'UNKNOWN' };
@@ -350,7 +350,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers.map((answer) => [answer.status, replayed(answer)])).toEqual(answers.map(() => [200, 'true']));
     });
 
-    it('while another transaction locks the record of one request in a batch, executes the other requests of the batch', async () => {
+    it('executes the other requests in a batch while another transaction locks the record of one request', async () => {
       const [locked, ...others] = await records(8);
       const release = await app.given.lock(
         `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = '${locked['svc_eligiblity_id']}' FOR UPDATE`,

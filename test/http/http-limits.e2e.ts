@@ -47,7 +47,7 @@ class Wire {
     this.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`);
   }
 
-  /** Returns the received bytes once they contain the text, or an empty text if the time limit passes first. */
+  /** Returns the received bytes once they contain the text, or an empty string if the time limit passes first. */
   async until(text: string, ms = 10_000): Promise<string> {
     for (const end = Date.now() + ms; Date.now() < end && !this.closed; await pause(10))
       if (this.received.includes(text)) return this.received;
@@ -74,7 +74,7 @@ describe('a body over the size limit', () => {
     ['a result', 'POST', () => RESULTS, [JSON_TYPE], 8 * 1024 * 1024],
     ['a result of an account', 'PUT', () => `/accounts/${scene.account}`, [JSON_TYPE], 8 * 1024 * 1024],
   ])(
-    'refuses a large body of %s with 413 because of its Content-Length alone, and closes the connection',
+    'refuses a large body (%s) with 413 because of its Content-Length alone, and closes the connection',
     async (_route, method, path, headers, limit) => {
       for (const length of [limit + 1, 1_000_000_000]) {
         const wire = await Wire.open();
@@ -86,7 +86,7 @@ describe('a body over the size limit', () => {
     },
   );
 
-  it('refuses a large body at the token service with 413 because of its Content-Length alone, and closes the connection', async () => {
+  it('the token service refuses a large body with 413 because of its Content-Length alone, and closes the connection', async () => {
     const { key, secret } = await client();
     const wire = await Wire.open();
     const basic = `Authorization: Basic ${btoa(`${key}:${secret}`)}`;
@@ -95,12 +95,12 @@ describe('a body over the size limit', () => {
     expect(await wire.closes()).toBe(true);
   });
 
-  it('answers 413 to a body that is too large, even if the client sends the whole body', async () => {
+  it('returns 413 for a body that is too large, even if the client sends the whole body', async () => {
     const answer = await app.call('POST', candidates(), { token: scene.token, body: ' '.repeat(5_000_000) });
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('answers 401 to a large body from a caller without a token, and does not read the body', async () => {
+  it('returns 401 for a large body from a caller without a token, and does not read the body', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), JSON_TYPE, 'Content-Length: 1000000000');
     expect(await wire.until('"code":"unauthorized"')).toMatch(/^HTTP\/1\.1 401 /);

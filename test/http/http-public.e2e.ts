@@ -26,7 +26,7 @@ describe('/.well-known/security.txt (RFC 9116)', () => {
     expect([days > 170, days < 365]).toEqual([true, true]);
   });
 
-  it('security.txt answers 404 without a configured contact, and the service refuses to start with an invalid contact', async () => {
+  it('returns 404 for security.txt without a configured contact, and does not start with an invalid contact', async () => {
     const app = await startApp();
     expect((await app.call('GET', '/.well-known/security.txt').finally(() => app.close())).status).toBe(404);
     await expect(startApp({ env: { SECURITY_CONTACT: 'somebody' } })).rejects.toThrow(/^SECURITY_CONTACT /);
@@ -75,7 +75,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
   });
 
   it.each(['/', '/openapi.json', '/openapi.yaml', '/docs', '/docs/swagger-ui.css', '/problems', '/console'])(
-    'HEAD %s returns the same ETag as GET, for HTML and for JSON, and answers 304 to the current ETag',
+    'HEAD %s returns the same ETag as GET, for HTML and for JSON, and returns 304 for the current ETag',
     async (path) => {
       for (const accept of ['text/html', '*/*']) {
         const headers = { accept };
@@ -95,7 +95,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
     }
   });
 
-  it('/docs serves no source maps, no package files and no sources', async () => {
+  it('/docs serves no source maps, package files or source code', async () => {
     for (const file of [
       ...['package.json', 'README.md', 'NOTICE', 'LICENSE', 'index.js', 'absolute-path.js', 'swagger-initializer.js'],
       ...['swagger-ui.js', 'swagger-ui.js.map', 'swagger-ui-bundle.js.map', 'swagger-ui.css.map'],
@@ -130,7 +130,8 @@ describe('the quota of an address on public routes', () => {
   }
 
   /**
-   * Repeats a request until it gets 429, because the quota refills meanwhile; returns that response and its duration.
+   * Repeats a request until the response is 429, and returns this response and its duration. The number of requests is
+   * not fixed, because the quota refills in the meantime.
    */
   async function firstRefusal(ask: () => Promise<Answer>): Promise<[Answer, number]> {
     for (let asked = 0; asked < 2000; asked++) {
@@ -141,7 +142,7 @@ describe('the quota of an address on public routes', () => {
     throw new Error('Nobody was refused.');
   }
 
-  it('answers 429 to a client address after 1200 requests a minute over all public routes, but not to other addresses', async () => {
+  it('returns 429 to a client address after 1200 requests a minute across public routes, but not to other addresses', async () => {
     const paths = ['/problems/not_found', '/console', '/.well-known/jwks.json', `/launch/${'x'.repeat(43)}`];
     const [answered, refused] = await untilRefused('192.0.2.1', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);
@@ -153,7 +154,7 @@ describe('the quota of an address on public routes', () => {
     expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
   });
 
-  it('a public document counts towards the quota of a client address by its length, and a 304 counts as at most one', async () => {
+  it('a public document counts towards an address’s quota according to its length, and a 304 as at most one request', async () => {
     const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
     let begun = performance.now();
     // The quota refills by 20 units per second.

@@ -246,7 +246,7 @@ describe(`the OpenAPI document, tested with ${RUNS} generated requests to each o
       if (result.failed) failures.push(`${name}: ${(result.errorInstance as Error | null)?.message ?? 'interrupted'}`);
     }
     expect(failures).toEqual([]);
-    // Most operations must succeed at least once, otherwise the test would check only refusals.
+    // Most operations must succeed at least once; otherwise, the test would check only refusals.
     const never = operations.map(([name]) => name).filter((name) => !succeeded.has(name));
     expect(never.length).toBeLessThan(operations.length / 2);
     expect(refused.size).toBeGreaterThan(40);

@@ -53,7 +53,7 @@ describe('every route', () => {
     await silent.close();
   });
 
-  it('the service refuses to start with a route that is not limited to the accounts of its caller', async () => {
+  it('the service refuses to start with a route that is not restricted to its caller’s accounts', async () => {
     const unbounded = await NestFactory.create(UnboundedModule, { logger: false });
     expect(() => assertAccessDeclared(unbounded)).toThrow('Routes without @Bounded: UnboundedController_get.');
     await unbounded.close();

@@ -63,7 +63,7 @@ describe('the schemas', () => {
     expect(compared).toBeGreaterThan(20);
   });
 
-  it('serves schemas publicly with an ETag, like the OpenAPI document, and answers 404 to an unknown name', async () => {
+  it('serves public schemas with an ETag, like the OpenAPI document, and returns 404 for an unknown name', async () => {
     const { address } = list[0];
     const first = await fetch(address);
     const again = await fetch(address, { headers: { 'if-none-match': first.headers.get('etag')! } });

@@ -13,7 +13,8 @@ async function openTag(page: Page, tag: string): Promise<void> {
 }
 
 /**
- * Opens an operation. Swagger UI shows "Execute" before it is ready, so the function waits until it no longer loads.
+ * Opens an operation. Swagger UI shows "Execute" before it is ready, so the function waits until the operation is no
+ * longer loading.
  */
 async function open(operation: Locator): Promise<void> {
   await operation.locator('.opblock-summary-control').click();
@@ -102,7 +103,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(watched.refusals.splice(0)).toEqual([`400 POST ${basePath}/token`]);
   });
 
-  it('Swagger UI gets a token with the chosen scope by the password grant, and sends no cookie', async () => {
+  it('Swagger UI obtains a token with the chosen scope through the password grant, and sends no cookie', async () => {
     await page.context().addCookies([{ name: 'other', value: 'application', url: app.url }]);
     await page.locator('.scopes').first().getByText('read', { exact: true }).click();
     const [answer] = await Promise.all([page.waitForResponse(`${app.url}/token`), authorize(login)]);
@@ -167,7 +168,7 @@ describe('Swagger UI of a sandbox', () => {
   afterEach(() => expect([watched.complaints, watched.refusals]).toEqual([[], []]));
 
   /**
-   * Authorizes by both methods of the dialog: with a token of the user, and as the application itself. No scopes are
+   * Authorizes with both methods of the dialog: with a token of the user, and as the application itself. No scopes are
    * chosen, so the token gets all scopes that the user and the application share.
    */
   async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
@@ -232,7 +233,7 @@ describe('Swagger UI of a sandbox', () => {
     return answer.json();
   }
 
-  it('Swagger UI of a sandbox sends a client\'s examples with one click on "Execute"', async () => {
+  it('a sandbox’s Swagger UI sends a client’s examples with one click on "Execute"', async () => {
     await authorize(sandbox['client']);
     await execute('POST /introspect');
     const { svc_eligiblity_id: record, candidate } = await execute(`POST ${ofAccount}/candidates`);
@@ -244,7 +245,7 @@ describe('Swagger UI of a sandbox', () => {
     await execute(`POST ${ofAccount}/eligibility-imports`);
   }, 300_000);
 
-  it('Swagger UI of a sandbox sends an operator\'s examples with one click on "Execute"', async () => {
+  it('a sandbox’s Swagger UI sends an operator’s examples with one click on "Execute"', async () => {
     await authorize(sandbox['operator']);
     const { id } = await execute('POST /admin/subscriptions');
     expect((await execute('POST /admin/subscriptions/{id}/verify', { id })).state).toBe('ACTIVE');
@@ -257,7 +258,7 @@ describe('Swagger UI of a sandbox', () => {
     for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);
   }, 300_000);
 
-  it("Swagger UI of a sandbox has a client's or operator's example for every tag of the OpenAPI document", () => {
+  it('a sandbox’s Swagger UI has a client’s or operator’s example for every tag of the OpenAPI document', () => {
     const tags = Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation) => operation.tags));
     expect([...tried].sort()).toEqual([...new Set(tags)].sort());
   });

@@ -41,7 +41,7 @@ describe('an import of CSV', () => {
     (await app.call('GET', `/accounts/${scene.account}/candidates/${encodeURIComponent(id)}`, { token: scene.token }))
       .body;
 
-  it('an import creates the records of its rows, by the same rules as POST of one record', async () => {
+  it('an import creates the records of its rows by the same rules as a POST of one record', async () => {
     const key = await app.given.attributeKey(scene.account, 'badge');
     const two = await app.given.test(scene.account, {
       portions: [
@@ -224,7 +224,7 @@ describe('an import of CSV', () => {
     );
   });
 
-  it('an import refuses a file with a declared length of over 512 MiB before reading its first byte', async () => {
+  it('an import refuses a file with a declared length over 512 MiB before reading its first byte', async () => {
     const sender = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
       headers: { ...CSV, authorization: `Bearer ${scene.token}`, 'content-length': String(512 * 1024 * 1024 + 1) },
@@ -255,7 +255,7 @@ describe('an import of CSV', () => {
     expect((await send('candidate_id,test_code\n', '', { 'content-type': type })).status).toBe(status);
   });
 
-  it('answers 400 to an import whose parameter dry_run is neither true nor false', async () => {
+  it('returns 400 for an import whose parameter dry_run is neither true nor false', async () => {
     const answer = await send('candidate_id,test_code\n', '?dry_run=maybe');
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'dry_run']);
   });

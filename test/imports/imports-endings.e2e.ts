@@ -77,7 +77,7 @@ describe('an import that ends early', () => {
     expect(audit.map((row) => row['actor'])).toEqual(losses.map(() => 'system'));
   }, 120_000);
 
-  it('operators and the support staff of its account can abort an import, and the abort writes an audit row', async () => {
+  it('operators and the account’s support staff can abort an import, and the abort writes an audit row', async () => {
     const scene = await app.given.scene();
     const other = await app.given.token([await app.given.account()], ['support']);
     const support = await app.given.token([scene.account], ['support']);

@@ -105,7 +105,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('an import refuses a file in which each whole line is in quotes, and explains the cause', async () => {
+  it('an import refuses a file in which every line is quoted as a whole, and explains the cause', async () => {
     const { errors } = await refusal('"candidate_id,first_name,last_name,test_code"\n"A,B,C,T"\n');
     expect(errors[0].detail).toMatch(/whole line is in one pair of quotes/);
   });
@@ -154,7 +154,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('the report of an import explains a cell of spaces, and suggests the correct form of a state or of a date without a time', async () => {
+  it('an import report explains a cell of only spaces, and suggests the correct form of a state, or of a date without a time', async () => {
     const { report } = await imports().imported(
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
@@ -244,7 +244,7 @@ describe('a file for an import', () => {
     },
   );
 
-  it('an import suggests the existing test code if only upper and lower case differ, and names a booking that blocks a CANCEL', async () => {
+  it('an import suggests the existing test code if only the letter case differs, and names a booking that blocks a CANCEL', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
     const { booking_code } = await app.given.booking(scene, made);
     const { report } = await imports().imported(
@@ -256,7 +256,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('lists the imports of an account only for callers who have this account', async () => {
+  it('lists the imports of an account only for callers with access to the account', async () => {
     const { status, body } = await app.call('GET', imports().path(), { token: scene.token });
     expect([status, body]).toEqual([200, []]);
     const other = await app.given.scene();

@@ -31,7 +31,7 @@ describe('an import of NDJSON', () => {
     return { ...state, lines: report.text.trim().split('\r\n').slice(1) };
   };
 
-  it('each line of an NDJSON import contains the Eligibility Model and an action', async () => {
+  it('each line of an NDJSON import contains the members of the Eligibility Model and an optional action', async () => {
     const body = app.given.eligibilityBody(scene.testCode, { candidate: { candidate_id: 'N-1', city: 'Rome' } });
     const result = await imported([
       body,

@@ -174,7 +174,7 @@ describe('imports in several processes', () => {
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
   });
 
-  it('answers 503 to an upload if its import becomes FAILED while the body is arriving, and 202 if the import is aborted', async () => {
+  it('returns 503 for an upload if its import fails while the body is arriving, and 202 if the import is aborted', async () => {
     const scene = await app.given.scene();
     for (const [state, status] of [
       ['FAILED', 503],

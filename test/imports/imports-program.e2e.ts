@@ -62,7 +62,7 @@ describe('npm run import', () => {
     return { code, output };
   }
 
-  it('npm run import sends a file with credentials that it reads from a second file, and prints the path of the report', async () => {
+  it('npm run import signs in with credentials from a file, imports a second file, and prints the path of the report', async () => {
     const file = join(folder, 'season.csv');
     writeFileSync(
       file,

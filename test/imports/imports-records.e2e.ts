@@ -61,7 +61,7 @@ describe('import lines with the id of a record', () => {
     expect(told(result)).toEqual([`REFUSED record_differs ${live}`, `CANCELLED  ${live}`]);
   });
 
-  it('a CANCEL line cancels no record whose client_eligibility_id differs from that of the line', async () => {
+  it('a CANCEL line does not cancel a record that has a different client_eligibility_id', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-1',
       candidate: { candidate_id: 'M-5' },

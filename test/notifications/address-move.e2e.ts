@@ -242,7 +242,7 @@ test('a change of partner_url discards the measured request rate, the pause and 
   await next.received(2);
 });
 
-test('a 429 from the old address that arrives before the verification of the new address does not pause the partner', async () => {
+test('a 429 from the old address that arrives before the new address is verified does not pause the partner', async () => {
   let answer!: () => void;
   const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
   subscribed.partner.answer(async () => {
@@ -265,7 +265,7 @@ test.each([
   [429, { 'retry-after': '3600' }],
   [500, {}],
 ])(
-  'a %i from the old address that arrives after the verification of the new address does not affect the partner',
+  'a %i response from the old address that arrives after the new address is verified does not affect the partner',
   async (status, headers) => {
     let answer!: () => void;
     const mayAnswer = new Promise<void>((resolve) => (answer = resolve));

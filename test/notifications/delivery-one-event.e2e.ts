@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (count: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, 20_000);
 
-test('a partner that always answers 500 to one event still receives all other events', async () => {
+test('a partner that always returns 500 for one event still receives all other events', async () => {
   let bad: string | null = null;
   subscribed.partner.answer(({ json }) => ({ status: (bad ??= json.booking_code) === json.booking_code ? 500 : 200 }));
   const first = await subscribed.booking();
@@ -40,7 +40,7 @@ test('a partner that always answers 500 to one event still receives all other ev
   await delivered(21);
 }, 40_000);
 
-test('a partner that answers 500 to all events becomes DOWN, and none of its events waits for an operator', async () => {
+test('a partner that returns 500 for all events becomes DOWN, and no event waits for an operator', async () => {
   subscribed.partner.answer({ status: 500 });
   for (let made = 0; made < 3; made++) await subscribed.booking();
   // The partner answers 500 to all three events: each is attempted three times, and then the oldest is attempted again.

@@ -57,7 +57,7 @@ function seconds(): number[] {
 const delivered = (count: number, withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, withinMs);
 
-test('delivers 120 notifications at more than half of the rate that a partner accepts, and at most 5 % of the requests get a 429', async () => {
+test('delivers 120 notifications at more than half the rate that a partner accepts, and at most 5 % of the requests get a 429', async () => {
   subscribed = await Subscribed.start(app);
   const codes = await suspendedWith(60);
   for (const code of codes) await subscribed.reschedule(code);
@@ -150,7 +150,7 @@ describe('a busy partner', () => {
     );
   }, 20_000);
 
-  test('a notification that the partner answers with 429 is retried automatically, even if auto_retry_on was set without 429', async () => {
+  test('a notification answered with 429 is retried automatically, even if the stored auto_retry_on lacks 429', async () => {
     subscribed = await Subscribed.start(app);
     expect((await subscribed.patch({ auto_retry_on: ['500'] })).body.auto_retry_on).toEqual(['500', '429']);
     // Release 1.0.0 could store a value of auto_retry_on without 429.
@@ -164,7 +164,7 @@ describe('a busy partner', () => {
   });
 });
 
-test('gives up the notifications of a partner that only answers 429, and keeps those of a partner that sometimes accepts one', async () => {
+test('gives up on notifications to a partner that returns only 429, and keeps those to a partner that sometimes accepts one', async () => {
   const impatient = await startApp({ env: { RETRY_GIVE_UP_H: String(3 / 3600) } });
   subscribed = await Subscribed.start(impatient);
   try {
@@ -194,7 +194,7 @@ test('gives up the notifications of a partner that only answers 429, and keeps t
   }
 }, 60_000);
 
-test('max_per_second limits the rate of notifications to a partner that never answers 429', async () => {
+test('max_per_second limits the rate of notifications to a partner that never returns 429', async () => {
   subscribed = await Subscribed.start(app, { max_per_second: 10 });
   expect(await subscribed.subscription()).toMatchObject({ max_per_second: 10, pace: null });
   await suspendedWith(30);

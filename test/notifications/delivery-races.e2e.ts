@@ -81,7 +81,7 @@ describe('races of delivery', () => {
   }
 
   describe('translation of events', () => {
-    it('creates one notification per event, and sends the notifications in order, when two processes translate simultaneously', async () => {
+    it('creates one notification per event, and sends them in order, when two processes translate events simultaneously', async () => {
       const booking = await known();
       const hold = holdAny(both(), 'translating');
       await subscribed.reschedule(booking);
@@ -99,7 +99,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('after the response to POST suspend, sends the partner no notification, not even one that was claimed at its creation', async () => {
+    it('sends a partner no notification after the response to POST suspend, not even one that was claimed at its creation', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();
@@ -182,7 +182,7 @@ describe('races of delivery', () => {
     });
 
     it.each(['pause', 'abort'] as const)(
-      'after the action %s on a bulk job, sends none of its notifications, even if a process has claimed some of them',
+      'sends none of a bulk job’s notifications after the action %s, even if a process has claimed some of them',
       async (action) => {
         const hold = holdAny(both(), 'claimed');
         const id = await resend();

@@ -104,7 +104,7 @@ describe('the digest of delivered notifications', () => {
     await polling.turn('PUSH');
   });
 
-  it('the digest of thousands of notifications is exact, both before and after the upkeep merges the recorded changes', async () => {
+  it('the digest of thousands of notifications is exact, both before and after the recorded changes are merged', async () => {
     await deliveredBefore(3000, 15);
     await expectDigestsOf(await received());
     await eventually(async () => expect((await app.given.sql('SELECT FROM digest_changes')).length).toBeLessThan(500));
@@ -185,7 +185,7 @@ describe('the digest of delivered notifications', () => {
 });
 
 describe('GET /partner/digest', () => {
-  it('GET /partner/digest returns steps of an hour by default, and zeros for steps without notifications', async () => {
+  it('GET /partner/digest returns one-hour steps by default, and zeros for steps without notifications', async () => {
     const steps = await digest('2030-01-01T00:00:00Z', '2030-01-01T03:30:00Z');
     expect(steps.map(({ from, to }) => `${from} ${to}`)).toEqual([
       '2030-01-01T00:00:00Z 2030-01-01T01:00:00Z',
@@ -208,7 +208,7 @@ describe('GET /partner/digest', () => {
     expect(answer.body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`)).toEqual([fault]);
   });
 
-  it('GET /partner/digest answers 404 for another partner’s subscription', async () => {
+  it('GET /partner/digest returns 404 for another partner’s subscription', async () => {
     const other = await app.given.token([], ['partner']);
     const path = `/partner/digest?subscription_id=${subscribed.id}&from=2030-01-01T00:00:00Z&to=2030-01-02T00:00:00Z`;
     expect((await polling.call('GET', path, undefined, other)).status).toBe(404);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Returns the physical place and the transaction of each row, both of which change when a row is rewritten. */
+/** Returns the physical location and the transaction id of each row, both of which change when a row is rewritten. */
 const rows = () => app.given.sql('SELECT ctid::text, xmin::text FROM error_queue_causes ORDER BY ctid');
 const change = (times: number) =>
   app.given.sql(

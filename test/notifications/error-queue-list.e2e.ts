@@ -22,7 +22,7 @@ afterAll(async () => {
   await app.close();
 });
 
-test('the summary of the error queue lists the causes of failures, the most frequent first', async () => {
+test('the summary of the error queue lists the causes of failures, most frequent first', async () => {
   const rows = await subscribed.queue();
   const { body } = await subscribed.admin('GET', 'error-queue/summary');
   const cause = (failure: string | null, http_status: number | null, retry: string, count: number) => ({

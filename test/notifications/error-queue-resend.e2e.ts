@@ -90,7 +90,7 @@ describe('a single notification of the error queue', () => {
     expect(audit.body.map((entry: any) => entry.action)).toEqual(['notification.resolve']);
   });
 
-  test.each(['resend', 'resolve'])('answers 404 to the %s of an unknown notification', async (action) => {
+  test.each(['resend', 'resolve'])('returns 404 for a request to %s an unknown notification', async (action) => {
     for (const id of [randomUUID(), 'nothing'])
       expect((await subscribed.admin('POST', `error-queue/${id}/${action}`, { reason: 'x' })).status).toBe(404);
   });

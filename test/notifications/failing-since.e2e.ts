@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => subscribed.stop());
 
-/** Adds past attempts to the log of the partner's attempts: one for each given number of hours ago. */
+/** Adds past attempts to the log of the partner's attempts, one for each given age in hours. */
 const attempted = (failure: string | null, hoursAgo: readonly number[]) =>
   app.given.sql(
     `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, failure)
@@ -24,7 +24,7 @@ const attempted = (failure: string | null, hoursAgo: readonly number[]) =>
     [subscribed.id, failure, hoursAgo],
   );
 
-/** Returns `failing_since` of the subscription, and checks that the lists show the same. */
+/** Returns `failing_since` of the subscription, and checks that the lists show the same value. */
 async function failingSince(): Promise<string | null> {
   const { failing_since: alone } = await subscribed.subscription();
   const account = `account_code=${subscribed.scene.account}`;

@@ -157,7 +157,7 @@ test('an operator can pause and abort a replay', async () => {
   expect(subscribed.partner.requests).toHaveLength(1);
 });
 
-test('two replay requests with the same Idempotency-Key create one job, and an unknown subscription is answered with 404', async () => {
+test('two replay requests with the same Idempotency-Key create one job; a request for an unknown subscription gets 404', async () => {
   await delivered(1);
   const key = { 'idempotency-key': randomUUID() };
   const body = { subscription_id: subscribed.id, filter: {}, reason: 'restored a backup' };

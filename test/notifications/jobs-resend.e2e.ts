@@ -244,8 +244,8 @@ describe('actions of an operator on a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // After the response to a pause or an abort, the count `sent` may grow only by attempts that began at that
-      // moment.
+      // After the response to a pause or an abort, the count `sent` may grow only by the attempts that were already
+      // running.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);

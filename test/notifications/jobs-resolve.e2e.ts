@@ -48,7 +48,7 @@ test('a bulk resolve sets all matching notifications to RESOLVED, stores the rea
   expect((await subscribed.admin('POST', `error-queue/${rows[0]['id']}/resend`)).status).toBe(409);
 });
 
-test('resolves notifications of a DOWN partner, too, and ends their automatic retries', async () => {
+test('a bulk resolve also resolves notifications of a DOWN partner, and ends their automatic retries', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));

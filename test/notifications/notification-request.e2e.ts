@@ -53,7 +53,7 @@ test('a NotificationRequest that omits members without a value matches the OpenA
   expect(Object.keys(request.json)).toEqual(expect.arrayContaining(schema['required']));
 });
 
-test('sends a complete NotificationRequest as the sample of a verification', async () => {
+test('sends a complete NotificationRequest as the sample notification of a verification', async () => {
   subscribed.partner.requests.length = 0;
   await subscribed.post('verify');
   const [sample] = await subscribed.partner.received(1);

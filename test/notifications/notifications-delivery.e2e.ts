@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-test('sends the event of a booking to the partner as the NotificationRequest of the specification', async () => {
+test('sends a booking event to the partner in the NotificationRequest format of the specification', async () => {
   const eligibility = await app.given.eligibility(subscribed.scene, {
     client_eligibility_id: 'CE-1',
     candidate: { middle_name: 'King' },

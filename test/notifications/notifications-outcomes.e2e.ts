@@ -230,7 +230,7 @@ describe('automatic retry after a 500', () => {
     });
   });
 
-  test('gives up the automatic retries of a notification after RETRY_GIVE_UP_H hours', async () => {
+  test('stops the automatic retries of a notification after RETRY_GIVE_UP_H hours', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await queued();
@@ -300,7 +300,7 @@ describe('a subscription', () => {
     expect(subscribed.partner.requests).toHaveLength(0);
   });
 
-  test('resolves the queued notifications of a subscription when it is deleted', async () => {
+  test('resolves the queued notifications of a subscription that is deleted', async () => {
     subscribed.partner.answer({ status: 400 });
     await subscribed.booking();
     await queued();

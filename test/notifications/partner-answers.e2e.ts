@@ -35,7 +35,7 @@ function put() {
   return client.put({ key: 'one', url, auth, caPem, waitMs: 2000, connections: 1 }, {}, '{}');
 }
 
-/** Makes one attempt, over a new connection, at a partner that sends the given response. */
+/** Makes one delivery attempt, over a new connection, to a partner that sends the given response. */
 async function outcomeOf(answer: PartnerAnswer): Promise<AttemptOutcome> {
   partner.answer(answer);
   const outcome = await put();
@@ -99,7 +99,7 @@ describe('a 200 that RFC 9112 allows', () => {
     ['after an interim answer 101', interim(101) + whole(lines(OK, 'Content-Length: 2', ''))],
   ];
 
-  it.each(rows)('accepts a 200 of a partner in an unusual form of HTTP: %s', async (_title, bytes) => {
+  it.each(rows)('accepts a 200 from a partner in an unusual form of HTTP: %s', async (_title, bytes) => {
     expect(summary(await outcomeOf({ bytes }))).toEqual(taken);
   });
 
@@ -111,7 +111,7 @@ describe('a 200 that RFC 9112 allows', () => {
     expect(summary(await outcomeOf({ bytes, drip: 1 }))).toEqual(taken);
   });
 
-  it('accepts a 200 of a partner over a kept-alive connection', async () => {
+  it('accepts a 200 from a partner over a kept-alive connection', async () => {
     const bytes = whole(lines(OK, 'X-Folded: one', ' two', 'Content-Length: 2', 'Content-Length: 2', ''));
     partner.answer({ bytes, keep: true });
     const { connections } = partner;
@@ -184,7 +184,7 @@ describe('an answer that is not HTTP', () => {
   ];
 
   it.each(rows)(
-    'if a partner’s response is not HTTP, records the reason and the first bytes of the response: %s',
+    'records the reason and the first bytes of a partner’s response that is not HTTP: %s',
     async (_title, bytes, reason, excerpt) => {
       expect(summary(await outcomeOf({ bytes }))).toEqual({ delivered: false, failure: 'protocol', reason, excerpt });
     },

@@ -82,7 +82,7 @@ function endpointOf(partner: Partner, changes: Partial<PartnerEndpoint> = {}): P
   };
 }
 
-/** Makes one attempt at a partner that sends the given response. */
+/** Makes one delivery attempt to a partner that sends the given response. */
 async function attempt(answer: PartnerAnswer, changes: Partial<PartnerEndpoint> = {}) {
   const [client, partner] = await Promise.all([aClient(), aPartner()]);
   partner.answer(answer);
@@ -107,7 +107,7 @@ describe('the request to a partner', () => {
   });
 
   it.each(['/hook', '/hook/'])(
-    'sends one slash between the path %s of partner_url and "notifications"',
+    'puts exactly one slash between the path %s of partner_url and "notifications"',
     async (path) => {
       const [client, partner] = await Promise.all([aClient(), aPartner()]);
       await client.put(endpointOf(partner, { url: partner.url + path }), headers, Buffer.from(body));
@@ -543,7 +543,7 @@ describe('a partner that cannot be reached', () => {
   it.each([
     ['refuses connections', 'connect'],
     ['has no address', 'dns'],
-  ])('an attempt at a partner that %s fails with failure class %s', async (_name, failure) => {
+  ])('an attempt to reach a partner that %s fails with failure class %s', async (_name, failure) => {
     const partner = await aPartner();
     const lookup: AddressLookup = (host) =>
       host === 'localhost'
@@ -586,7 +586,7 @@ describe('a partner that cannot be reached', () => {
     ['speaks no TLS', (socket) => socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['shows another certificate', (socket, stranger) => socket.pipe(connect(stranger, '127.0.0.1')).pipe(socket)],
   ])(
-    'if the first address accepts connections and %s, reaches the partner at the next address, and dials that address first from then on',
+    'reaches a partner at its second address if the first accepts connections and %s, and later dials the second address first',
     async (_, meet) => {
       const [partner, stranger] = [await aPartner(), await aPartner({ tls: (await sharedCertificates()).expired })];
       let met = 0;
@@ -606,7 +606,7 @@ describe('a partner that cannot be reached', () => {
     },
   );
 
-  it('when no address of a partner works, reports the failure at the address that accepted the connection', async () => {
+  it('reports the failure at the address that accepted the connection if no address of a partner works', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     for (const addresses of [
@@ -639,8 +639,8 @@ describe('connections to a partner', () => {
     partner.answer({ endless: 'silence' });
     const late = await Promise.all(Array.from({ length: 5 }, () => client.put(endpoint, headers, body)));
     expect(late.map(summary)).toEqual(Array(5).fill(failed('timeout')));
-    // All five requests end at about the same time. The connection of a request that ends first may still serve a
-    // waiting request.
+    // All five requests end at about the same time. The connection of a request that ends slightly earlier may still
+    // serve a waiting request.
     expect(partner.requests.length).toBeLessThan(45);
     partner.answer({ status: 200 });
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
@@ -689,7 +689,7 @@ describe('connections to a partner', () => {
     expect([silent.connections, brief.connections]).toEqual([1, 2]);
   });
 
-  it('limits the total number of idle connections to partners, and closes the connection that was idle for longest', async () => {
+  it('limits the total number of idle connections to partners, and closes the connection that was idle longest', async () => {
     const [client, partner] = await Promise.all([aClient(LOOPBACK, undefined, new IdleConnections(2)), aPartner()]);
     const put = async (key: string) => {
       expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
@@ -753,7 +753,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('retries a request once when a kept-alive connection breaks, even if mayBegin would return false by then', async () => {
+  it('retries a request once when a kept-alive connection breaks, even if no new attempt may begin by then', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -892,7 +892,7 @@ describe('OAuth2 client credentials', () => {
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
   });
 
-  it('sends a request once more after a 401, even if mayBegin would return false by then', async () => {
+  it('sends a request once more after a 401, even if no new attempt may begin by then', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
     let asked = 0;

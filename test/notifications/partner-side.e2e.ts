@@ -68,7 +68,7 @@ describe('a token with the scope partner', () => {
     }
   });
 
-  it('a token with the scope partner becomes invalid when a subscription is taken away from its user', async () => {
+  it('a token with the scope partner becomes invalid when its user loses a subscription', async () => {
     const username = app.given.unique('partner-');
     const user = { username, password: 'seven grey herons wait', account_codes: [], scopes: ['partner'] };
     await mine.admin('POST', 'users', { ...user, subscription_ids: [mine.id, other.id] });
@@ -99,7 +99,7 @@ describe('GET /partner/subscriptions', () => {
     expect((await partner('GET', 'subscriptions', undefined, await app.given.token([], ['partner']))).body).toEqual([]);
   });
 
-  it('GET /partner/subscriptions/{id} warns of an address of two subscriptions only if the caller has both subscriptions', async () => {
+  it('GET /partner/subscriptions/{id} warns that two subscriptions share an address only if the caller has both', async () => {
     await other.patch({ partner_url: (await mine.subscription())['partner_url'] });
     expect((await mine.subscription())['warnings']).toHaveLength(1);
     expect((await partner('GET', `subscriptions/${mine.id}`)).body.warnings).toEqual([]);
@@ -107,7 +107,7 @@ describe('GET /partner/subscriptions', () => {
     expect((await partner('GET', `subscriptions/${mine.id}`, undefined, both)).body.warnings).toHaveLength(1);
   });
 
-  it('GET /partner/subscriptions/{id} returns a subscription with its statistics, and answers 404 for a subscription of another partner', async () => {
+  it('GET /partner/subscriptions/{id} returns a subscription with its statistics, and 404 for another partner’s subscription', async () => {
     await mine.booking();
     await delivered(1);
     const { status, body } = await partner('GET', `subscriptions/${mine.id}`);
@@ -196,7 +196,7 @@ describe('POST /partner/subscriptions/{id}/…', () => {
   });
 
   it.each(['verify', 'rotate-secret', 'suspend', 'resume'])(
-    'POST %s answers 404 for the subscription of another partner, and changes nothing',
+    'POST %s returns 404 for the subscription of another partner, and changes nothing',
     async (action) => {
       const before = await other.subscription();
       expect(refusal(await partner('POST', `subscriptions/${other.id}/${action}`))).toEqual([404, 'not_found']);

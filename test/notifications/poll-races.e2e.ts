@@ -115,7 +115,7 @@ describe('races of polls', () => {
     await subscribed.post('resume');
     await held.reached;
     const turned = polling.turn('POLL');
-    // The change to POLL is committed, but its response waits until the claim is released.
+    // The change to POLL is committed, but the response to the request waits until the claim is released.
     await eventually(async () => expect(await subscribed.subscription()).toMatchObject({ delivery: 'POLL' }));
     expect((await poll(api, { return_immediately: true })).body.notifications).toEqual([]);
     held.release();
@@ -163,7 +163,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toHaveLength(1);
   });
 
-  it('a polled notification whose expired lease is not yet recorded is neither offered nor resent', async () => {
+  it('a polled notification whose lease expiry is not yet recorded is neither offered again nor resent', async () => {
     await subscribed.booking();
     const [{ id }] = (await poll(api)).body.notifications;
     await polling.lapse();
@@ -204,7 +204,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toEqual([]);
   });
 
-  it('the clock watch does not shorten the long lease of a polled notification', async () => {
+  it('a clock check does not shorten the long lease of a polled notification', async () => {
     await subscribed.booking();
     const { notifications } = (await poll(api, { lease_s: 600 })).body;
     await both.app.get(ClockWatch).check();

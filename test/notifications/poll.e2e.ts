@@ -125,7 +125,7 @@ describe('a subscription with delivery POLL', () => {
 });
 
 describe('refused notifications and expired leases', () => {
-  it('a notification that a poll refuses waits for an operator, like after a 400, and has the reason and detail of the refusal', async () => {
+  it('a notification that a poll refuses waits for an operator, as after a 400, and has the reason and detail of the refusal', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     await polling.poll({ refuse: [{ id, reason: 'NO_MATCHING_RECORD', detail: 'No such candidate.' }] });
@@ -272,7 +272,7 @@ describe('the notifications that a poll returns', () => {
     expect(sequences).toEqual([1, 2, 3]);
   });
 
-  it('max limits the notifications of a poll, and more_available shows that there are more', async () => {
+  it('max limits the number of notifications in a poll, and more_available shows that there are more', async () => {
     const codes = [await subscribed.booking(), await subscribed.booking(), await subscribed.booking()];
     await eventually(async () => expect(await subscribed.notifications('&state=PENDING')).toHaveLength(codes.length));
     const first = await polling.poll({ max: 2 });

@@ -74,7 +74,9 @@ test('a round of queue upkeep ends after some seconds even if work is left, and 
 describe('giving up notifications', () => {
   const HOURS = 24;
 
-  /** Creates in the error queue the given number of events that are retried automatically and have the given age. */
+  /**
+   * Creates the given number of events in the error queue. The events have the given age and are retried automatically.
+   */
   async function retried(one: Subscribed, n: number, age: string): Promise<void> {
     await queueMany(one, n);
     await app.given.sql(
@@ -98,7 +100,7 @@ describe('giving up notifications', () => {
   const manual = async ({ id }: Subscribed) =>
     (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND retry = 'MANUAL'`, [id])).length;
 
-  test('does not give up notifications that wait for a suspended or recovered partner', async () => {
+  test('does not give up on notifications that wait for a suspended or recovered partner', async () => {
     const [down, suspended, back] = subscribed;
     for (const one of subscribed) await retried(one, 3, `${HOURS + 1} hours`);
     await become(down, 'DOWN');
@@ -108,7 +110,7 @@ describe('giving up notifications', () => {
     expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
   });
 
-  test('gives up the notifications of a partner that only answers 429, and keeps those of a partner that also accepts notifications', async () => {
+  test('gives up on notifications to a partner that returns only 429, and keeps those to a partner that also accepts some', async () => {
     const [busy, taking, lately] = subscribed;
     for (const one of subscribed) await retried(one, 3, '1 hour');
     const age = (one: Subscribed, hours: number) =>
@@ -133,7 +135,7 @@ describe('giving up notifications', () => {
     expect(await manual(lately)).toBe(0);
   });
 
-  test('the queue upkeep does not read notifications that are too new to be given up, however many there are', async () => {
+  test('the queue upkeep does not read notifications that are too recent to give up on, however many exist', async () => {
     const [suspended, once] = subscribed;
     await retried(suspended, 4000, '60 hours');
     await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now() - interval '50 hours'`);

@@ -52,14 +52,14 @@ describe('credentials of a subscription whose host changes', () => {
     expect([moved.status, moved.body.partner_url]).toEqual([200, ELSEWHERE]);
   });
 
-  test('a null for auth removes the credentials of a subscription when its host changes', async () => {
+  test('setting auth to null removes the credentials of a subscription when its host changes', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'of-the-old-host' } })).body;
     const moved = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, auth: null });
     expect([moved.status, moved.body.auth]).toEqual([200, { type: 'none' }]);
     expect((await call('PATCH', `/${id}`, { partner_url: OLD })).status).toBe(200);
   });
 
-  test('when the host of a subscription changes, requires the client certificate and its key to be sent again or removed', async () => {
+  test('requires the client certificate and its key to be sent again or removed when the host of a subscription changes', async () => {
     const { client } = await sharedCertificates();
     const certificate = { client_cert_pem: client.certPem, client_key_pem: client.keyPem };
     const { id } = (await create(OLD, { ...certificate, auth: { type: 'bearer', token: 'x' } })).body;

@@ -75,7 +75,7 @@ test('removes a deleted partner, and no other, from the delivery loop and the me
   await other.stop();
 });
 
-test('keeps the period of a suspension as long as it affects the time at which notifications are given up', async () => {
+test('stores a suspension period for as long as it affects when the service gives up on notifications', async () => {
   const hours = (ago: number) => new Date(Date.now() - ago * 3600_000).toISOString();
   const suspensions = async () =>
     (

@@ -124,7 +124,7 @@ test('the report of a sample that the partner answers with 400 explains that a 2
   expect((await subscribed.post('verify')).body.detail).not.toContain('SAMPLE-CANDIDATE');
 });
 
-test('a sample makes the subscription ACTIVE only with `verify` and after a 200', async () => {
+test('a sample makes the subscription ACTIVE only if `verify` is set and the partner returns 200', async () => {
   await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
   expect((await subscribed.post('sample', {})).body.delivered).toBe(true);
   expect(await subscribed.subscription()).toMatchObject({ state: 'UNVERIFIED' });

@@ -135,7 +135,7 @@ test('the statistics show the expiry of the certificate that the partner present
   expect(Date.parse(certificate_not_after)).toBeGreaterThan(Date.now());
 });
 
-test('answers 404 to a request for the statistics of an unknown subscription', async () => {
+test('returns 404 for the statistics of an unknown subscription', async () => {
   const answer = await subscribed.get(`/admin/subscriptions/${randomUUID()}/statistics`);
   expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
 });

@@ -316,7 +316,7 @@ test("POST verify sends a complete, signed sample with the partner's authenticat
   }
 });
 
-test('signs client assertions with a key of the published key set, and sends the partner only the token', async () => {
+test('signs client assertions with a key from the published set, and sends the partner only the token', async () => {
   const issuer = await startPartner({ oauth: { clientId: 'svc', clientSecret: 'unused' } });
   issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 }) });
   const other = await startPartner();
@@ -401,7 +401,7 @@ test('a PATCH changes only the members that it contains, and null restores the d
   ]);
 });
 
-test('answers 404 to a request for a deleted or unknown subscription', async () => {
+test('returns 404 for a deleted or unknown subscription', async () => {
   const created = await call('POST', '', minimal());
   expect((await call('DELETE', `/${created.body.id}`)).status).toBe(204);
   for (const id of [created.body.id, 'nothing']) {

@@ -46,7 +46,7 @@ test('after the response to POST suspend, no process starts an attempt, and clai
   await subscribed.partner.received(2);
 });
 
-test('a probe that a suspension has stopped is sent soon after POST resume', async () => {
+test('a probe stopped by a suspension is sent soon after POST resume', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']));
@@ -103,8 +103,8 @@ test('the time of a suspension does not count towards RETRY_GIVE_UP_H', async ()
   await subscribed.post('resume');
   await pause(2500);
   expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
-  // Only 20 hours count towards giving up the notification, because the partner was suspended during the other hours.
-  // The notification is given up after at most four more hours.
+  // Only 20 hours count towards the time after which the notification is given up, because the partner was suspended
+  // during the other hours. The notification is given up after at most four more hours.
   await first.given.sql(
     `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
     [id],

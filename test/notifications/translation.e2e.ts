@@ -158,7 +158,7 @@ test('creates the same notification when an event is translated again after the 
   const [, again] = await subscribed.partner.received(2, 15_000);
   expect(again.headers['webhook-id']).toBe(before.headers['webhook-id']);
   expect(again.headers['webhook-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
-  // The id begins with the time of the event, so that new notifications are at the end of the index.
+  // The id begins with the time of the event, so new notifications are at the end of the index.
   const [{ made_at }] = await app.given.sql('SELECT left(event_id::text, 13) AS made_at FROM domain_events');
   expect(String(again.headers['webhook-id']).slice(0, 13)).toBe(made_at);
   expect(again.raw).toEqual(before.raw);

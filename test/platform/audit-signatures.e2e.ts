@@ -95,7 +95,7 @@ it('comparing the audit log with its seals, a few seals at a time, finds a chang
     stretches += 1;
   } while (next !== '0');
   expect(stretches).toBe(4);
-  // The first seal of a stretch is compared with the last seal of the stretch before it.
+  // The first seal of a range is compared with the last seal of the range before it.
   const [{ seal_id }] = await sql('SELECT seal_id FROM audit_seals ORDER BY seal_id OFFSET 3 LIMIT 1');
   await tamper('DELETE FROM audit_seals WHERE seal_id = $1', [seal_id]);
   const second = await sealsFrom(database, secrets, (await sealsFrom(database, secrets, '0', 3)).next, 3);
@@ -213,7 +213,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: false, fromRow: old.ids[1] });
   });
 
-  it('reencrypt signs seals with the newest key in a process that has both keys', async () => {
+  it('reencrypt signs seals with the newer key in a process that has two keys', async () => {
     await sealed();
     const rotated = await startApp({ env: { SECRETS_KEY: `${newKey},${key}` }, databaseUrl: app.databaseUrl });
     try {
@@ -283,7 +283,7 @@ describe('the metrics of seals', () => {
     return app.app.get(Metrics).registry.metrics();
   };
 
-  it('the metrics of audit seals show the newest seal of the previous minute, and the last sealed row', async () => {
+  it('the audit seal metrics show the newest seal at the start of the minute, and the last sealed row', async () => {
     expect(await figures()).toMatch(/^audit_sealed_through 0$/m);
     const first = await sealed();
     await shift('-2 minutes');

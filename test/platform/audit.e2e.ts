@@ -30,7 +30,7 @@ const rowsOf = async (query: string): Promise<Row[]> => {
   return body as Row[];
 };
 
-/** Returns the user and application of a token in the form of audit rows. */
+/** Returns the user and the application of a token in the form in which audit rows contain them. */
 async function ownerOf(token: string): Promise<{ actor: string; application: string }> {
   const [owner] = await app.given.sql(
     `SELECT family.username AS actor, family.consumer_key AS application
@@ -305,7 +305,7 @@ describe('the seals of the audit log', () => {
     expect((await sealed.call('GET', '/admin/audit/seals', { token: support })).status).toBe(403);
   });
 
-  it('the database refuses changes of audit seals and audit rows', async () => {
+  it('the database refuses changes to audit seals and audit rows', async () => {
     await add('row');
     await seal();
     for (const statement of ['UPDATE audit_seals SET at = now()', 'DELETE FROM audit_log', 'TRUNCATE audit_seals'])
@@ -324,7 +324,7 @@ describe('npm run admin -- grants', () => {
     said.mockRestore();
     expect(code).toBe(0);
     await owner.given.sql(sql);
-    // Running the SQL that `grants` prints a second time has no effect.
+    // The SQL that `grants` prints has no effect when it runs for the second time.
     await owner.given.sql(sql);
     const url = new URL(owner.databaseUrl);
     url.username = encodeURIComponent(role);

@@ -17,11 +17,11 @@ afterAll(() => app.close());
 const delivered = (withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
 
-/** The times by which the database's clock was ahead. Each test runs once with each of them. */
+/** The amounts by which the database's clock was ahead. Each test runs once with each amount. */
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)(
-  'after the clock was corrected, probes a partner that turned DOWN while the clock was %s ahead',
+  'after a clock correction, the service probes a partner that turned DOWN while the clock was %s ahead',
   async (ahead) => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
@@ -38,7 +38,7 @@ test.each(DISTANCES)(
 );
 
 test.each(DISTANCES)(
-  'after the clock was corrected, ignores a pause of a busy partner that began while the clock was %s ahead',
+  'after a clock correction, the service ignores a busy partner’s pause that began while the clock was %s ahead',
   async (ahead) => {
     subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3' } });
     await subscribed.booking();
@@ -58,7 +58,7 @@ test('a lease that was granted while the clock was an hour ahead expires 30 seco
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
-  // The test gives the notification a lease like that of a killed process.
+  // The test gives the notification a lease like the one that a killed process leaves.
   await app.given.sql(
     `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
     [subscribed.id],
@@ -74,7 +74,7 @@ test('a lease that was granted while the clock was an hour ahead expires 30 seco
 }, 40_000);
 
 test.each(DISTANCES)(
-  'after the clock was corrected, publishes an event that was claimed while the clock was %s ahead',
+  'after a clock correction, the service publishes an event that was claimed while the clock was %s ahead',
   async (ahead) => {
     const code = await subscribed.booking();
     await delivered();

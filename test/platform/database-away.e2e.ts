@@ -106,7 +106,7 @@ async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms:
   return { answer, ms: performance.now() - begun };
 }
 
-it('while the database server is silent, ends running requests soon and refuses new ones immediately, and recovers afterwards', async () => {
+it('ends running requests soon and refuses new ones immediately while the database server is silent, and recovers afterwards', async () => {
   expect((await read()).status).toBe(200);
   relay.silent = true;
   const first = await Promise.all(Array.from({ length: 30 }, () => timed(read)));
@@ -132,7 +132,7 @@ it('while the database server is silent, ends running requests soon and refuses 
   expect((await read()).status).toBe(200);
 });
 
-it('receives NOTIFY of other processes again after the database server was silent, and after a firewall dropped the connection', async () => {
+it('receives NOTIFY from other processes again after the database server was silent or a firewall dropped the connection', async () => {
   const wake = jest.spyOn(app.app.get(DeliveryLoop), 'wake');
   const id = randomUUID();
   const signalled = () =>
@@ -184,7 +184,7 @@ it('opens new database connections when the old connections are cut', async () =
 it('turns readiness red and answers writes with 503 while the database is read-only', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await app.given.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-  // The read-only setting of the database applies only to new sessions, so that open sessions stay writable.
+  // The read-only setting of the database applies only to new sessions, so open sessions stay writable.
   expect((await ready()).body.parts.database).toBe('read-only');
   relay.cut();
   await eventually(async () => (await ready()).body.parts.database === 'read-only', 10_000);

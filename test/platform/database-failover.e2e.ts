@@ -7,8 +7,8 @@ import { PostgresServer } from '../support/servers';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * Tests section 13 of the contract with a primary and two standbys, which follow the primary by streaming. Each test
- * continues with the servers of the previous one.
+ * Tests section 13 of the contract with a primary and two standbys, which follow the primary by streaming replication.
+ * Each test continues with the servers of the previous one.
  */
 let primary: PostgresServer;
 let one: PostgresServer;

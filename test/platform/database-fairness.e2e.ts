@@ -19,7 +19,7 @@ const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
 const FLOOD = 300;
 
 /**
- * Returns how many requests of one caller's flood had ended when work that another caller requested later had ended.
+ * Returns how many requests of one caller's flood had ended when the work that another caller requested later ended.
  */
 async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
   let done = 0;
@@ -78,7 +78,7 @@ it("updates a record of one tenant while most of another tenant's flood of updat
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 
-it('tries again to connect to the database if the process was too busy to notice in time that it was connected', async () => {
+it('retries a database connection if the process was too busy to notice in time that it was established', async () => {
   const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
   shareFairly(pool);
   const connected = pool.connect();

@@ -60,7 +60,7 @@ describe('a pooler in session mode', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('behind a pooler, the service sets the time limits of a connection after opening it, also for units of work', async () => {
+  it('behind a pooler, the service sets a connection’s time limits after opening it, also for units of work', async () => {
     const limits = async () =>
       (
         await app.given.sql(
@@ -121,7 +121,7 @@ describe('starting the service', () => {
     expect(await locks()).toBe(0);
   });
 
-  it('the start fails with one line of explanation for a role without rights, whichever right is missing', async () => {
+  it('the start fails with one line of explanation if the database role lacks a right, whichever it is', async () => {
     const admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
     const name = new URL(database.url).pathname.slice(1);

@@ -33,7 +33,7 @@ async function timed(): Promise<{ status: number; ms: number }> {
   return { status, ms: performance.now() - begun };
 }
 
-it('ends running requests before their statement timeout and refuses new requests immediately while the database server is silent over TLS, and recovers', async () => {
+it('ends running requests before their statement timeout while the database server is silent over TLS, refuses new ones immediately, and recovers', async () => {
   const rows = await app.given.sql(
     'SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname IS NOT NULL',
   );

@@ -8,8 +8,8 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Tests section 13 of the contract: readiness is red while the disk is full. A tablespace on a small file system
- * becomes full.
+ * Tests section 13 of the contract: the readiness check fails while the disk is full. A tablespace on a small file
+ * system becomes full.
  */
 const folder = mkdtempSync(join(tmpdir(), 'disk-full-'));
 // Only root can mount a file system, and in some containers not even root.
@@ -78,7 +78,7 @@ const onSmallDisk = () => {
 };
 if (isMounted) describe('while the disk of the database is full', onSmallDisk);
 
-it('answers 503 to a write while the disk of the database server is full, and accepts the write once there is space', async () => {
+it('returns 503 for a write while the disk of the database server is full, and accepts it once there is space', async () => {
   const app = await startApp();
   try {
     const scene = await app.given.scene();

@@ -434,7 +434,7 @@ describe('the programs and the user of PostgreSQL', () => {
 
 describe('starting PostgreSQL after the previous process was killed', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
-    'a process that ends by %s leaves its PostgreSQL running for the next process',
+    'a process stopped by %s leaves its PostgreSQL running for the next process',
     async (signal) => {
       const data = join(room, 'data');
       const first = run(data);
@@ -642,7 +642,7 @@ describe('stopping an embedded PostgreSQL', () => {
       expect(isAlive(pid)).toBe(false);
       expect(performance.now() - begun).toBeLessThan(14_000);
     } finally {
-      // The frozen process is killed at the end of the test, because it would outlive a failed test.
+      // If the test fails, the frozen process is still running and must be killed.
       if (isAlive(rows[0].pid)) process.kill(rows[0].pid, 'SIGKILL');
     }
   });

@@ -85,8 +85,8 @@ it('`npm run migrate -- --grant-to` grants the rights, or says in one line that 
   );
 });
 
-it('the role with the fewest rights suffices to start the service, to store and delete data over two months, and to start the service again', async () => {
-  // The owner of the tables installs the sandbox's clock, and moves it by SQL.
+it('the role with the minimum rights can start the service, store and delete data over two months, and start the service again', async () => {
+  // The owner of the tables installs the sandbox's clock, and moves it with SQL.
   await installClock(urlOf(owner));
   const name = new URL(database.url).pathname.slice(1);
   await asOwner([

@@ -63,7 +63,7 @@ describe('§14 the metrics of a process', () => {
     expect(await acquired('units_of_work')).toBeGreaterThan(units);
   });
 
-  it('the metrics count each HTTP request by route pattern, method and class of status, never by its path', async () => {
+  it('the metrics count each HTTP request by route pattern, method and status class, never by its path', async () => {
     await app.call('GET', '/health/live');
     await app.call('GET', '/accounts/ACCOUNT/candidates/ada-0001');
     await fetch(`${app.url}/nowhere/at/all`);

@@ -12,7 +12,7 @@ import { dataFolder } from '../support/process';
 
 const root = join(__dirname, '../..');
 
-/** Runs a command with a separate data folder, and ends it after the work is done. */
+/** Runs a command with a separate data folder, and ends the command after the work is done. */
 async function withService(
   command: string[],
   work: (service: { dataDir: string; url: string; end: () => void }) => Promise<void>,

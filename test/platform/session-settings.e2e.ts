@@ -154,7 +154,7 @@ describe('under a database role with other session settings', () => {
     expect((await call('GET', 'eligibilities?status=active&updated_since=2026-01-02T03:04:05Z')).status).toBe(200);
   });
 
-  it('the service moves bookings of many records at the same time under a database role with other session settings', async () => {
+  it('the service reschedules many bookings at the same time under a database role with other session settings', async () => {
     const { scene } = subscribed;
     const codes = await Promise.all(Array.from({ length: 12 }, () => subscribed.booking()));
     for (let round = 0; round < 3; round++) await Promise.all(codes.map((code) => subscribed.reschedule(code)));

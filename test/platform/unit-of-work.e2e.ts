@@ -47,7 +47,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await audited('sent-a')).toBe(1);
   });
 
-  it('a query of a unit of work sees the effect of statements that the unit has already sent without waiting', async () => {
+  it('a query in a unit of work sees the effects of statements that the unit sent without waiting', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       expect(await database.query(LOCK, ['a'])).toEqual([{ name: 'a', seen: 0 }]);
@@ -71,7 +71,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(published).toBe(false);
   });
 
-  it('a unit of work throws the error of a sent statement when a later query fails because of that statement', async () => {
+  it('a unit of work throws the error of an earlier statement when that statement makes a later query fail', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const work = unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['taken']);
@@ -80,7 +80,7 @@ describe('statements that a unit of work sends without waiting', () => {
     await expect(work).rejects.toMatchObject({ code: '23505' });
   });
 
-  it('a connection stays usable after the database refused a sent statement of a unit of work', async () => {
+  it('a connection remains usable after the database refuses a statement of a unit of work', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     for (let round = 0; round < 30; round++) {
       const refused = unitOfWork.run(() => Promise.resolve(unitOfWork.send(INSERT, ['taken'])));
@@ -165,7 +165,7 @@ describe('units of work that share a transaction', () => {
     );
   beforeEach(() => (round += 1));
 
-  it('the audit rows of units of work that share a transaction each name the caller of their own unit', async () => {
+  it('each audit row of a shared transaction names the caller of its own unit of work', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
     // The first unit of work finds no running transaction and begins alone. The others wait meanwhile, and then share a
     // transaction.

@@ -290,7 +290,7 @@ describe('a migration of the next release', () => {
     expect(locking).toEqual(['CREATE INDEX planted_ix ON bookings']);
   });
 
-  it('the check of migrations reports a migration after which statements of a process of this release fail', async () => {
+  it('the check of migrations reports a migration that makes statements of this release fail', async () => {
     const { refused } = await found(async (runner) => {
       await runner.query(`ALTER TABLE audit_log ADD COLUMN planted text NOT NULL DEFAULT ''`);
       await runner.query('ALTER TABLE audit_log ALTER COLUMN planted DROP DEFAULT');
@@ -308,7 +308,7 @@ describe('a migration of the next release', () => {
 });
 
 describe('a role without rights', () => {
-  it('with a database role without rights, the start fails with one line that names the setting and what to do', async () => {
+  it('with a database role that lacks rights, the start fails with one line that names the setting and the fix', async () => {
     const database = await cloneDatabase({ migrated: false });
     const role = `poor_${Date.now()}`;
     await connected(database.url, async (client) => {

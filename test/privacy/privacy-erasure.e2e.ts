@@ -346,7 +346,7 @@ describe('the data of a candidate', () => {
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
   });
 
-  it('an erasure succeeds in a second attempt when a deadlock ends the first attempt', async () => {
+  it('an erasure succeeds on its second attempt when a deadlock ends the first attempt', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
     // The trigger counts the attempts of the erasure with a sequence, because a rollback does not reset a sequence.
@@ -422,7 +422,7 @@ describe('the data of a candidate', () => {
     await fresh.end();
   });
 
-  it('export and erasure answer 404 for an unknown candidate, and refuse clients with 403', async () => {
+  it('export and erasure return 404 for an unknown candidate, and refuse clients with 403', async () => {
     const { account, token } = subscribed.scene;
     expect((await admin('GET', ofCandidate(account, 'nobody', 'export'))).status).toBe(404);
     expect((await admin('POST', ofCandidate(account, 'nobody', 'erase'), { reason: 'x' })).status).toBe(404);
@@ -438,7 +438,7 @@ describe('the data of a candidate', () => {
       ).toBe(403);
   });
 
-  it('waiting rows of an import do not create an erased candidate again', async () => {
+  it('pending import rows do not create an erased candidate again', async () => {
     const receiver = await startApp({
       databaseUrl: app.databaseUrl,
       env: { ROLES: 'api', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
@@ -506,7 +506,7 @@ describe('the retention of an account', () => {
     );
   });
 
-  it('the sweep deletes photos, video links and candidates when their retention ends, and nothing else', async () => {
+  it('the retention sweep deletes only photos, video links and candidates whose retention has ended', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const old = await app.given.eligibility(scene, { candidate: { candidate_id: 'old' } });
@@ -534,7 +534,7 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // Creates newer records, more than one statement reads, which are sorted before the records whose retention has
+    // Creates more newer records than one statement reads. They are sorted before the records whose retention has
     // ended.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,
@@ -570,7 +570,7 @@ describe('the retention of an account', () => {
     await app.given.sql(`DELETE FROM eligibilities WHERE first_name = 'Recent'`);
   });
 
-  it('deletes photos and video links of unmatched results, too, at the end of their retention', async () => {
+  it('deletes the photos and video links of unmatched results at the end of their retention', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const other = await app.given.scene();

@@ -111,7 +111,7 @@ describe('an erasure', () => {
     for (const value of [who.first, who.last, who.id]) expect(await whereIs(value)).toEqual([]);
   });
 
-  it('an erasure removes unmatched results whose candidate id differs only by blanks, case or punctuation, and keeps those of other candidates', async () => {
+  it('an erasure removes unmatched results whose candidate id differs only in whitespace, case or punctuation, and keeps all others', async () => {
     const { scene, who, svcId } = await known();
     const put = (marker: string, candidateId: string) =>
       deliveries.put(scene, accountBody(candidateId, { marker: `${who.mark}-${marker}` }));
@@ -155,7 +155,7 @@ describe('an erasure', () => {
     expect(audit.body).toMatchObject([{ account_code: scene.account }]);
   });
 
-  it('repeated erasures of a candidate write only one entry in the change feed', async () => {
+  it('repeated erasures of a candidate add only one entry to the change feed', async () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));

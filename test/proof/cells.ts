@@ -4,7 +4,7 @@
  *
  * 1. The main flow and both routes for results work through the proxy in each cell.
  * 2. A caller of one cell gets the same response for an account of the other cell as for any foreign account.
- * 3. A request without such a letter is routed by the host name of the cell's own address.
+ * 3. A request without the letter of a cell is routed by the host name of the cell's own address.
  * 4. When one cell stops, its callers get 503, and callers of the other cell are not affected.
  *
  * usage: npm run cells   (the exit code is 1 when any of these fails). Needs HAProxy, which is installed automatically

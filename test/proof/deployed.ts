@@ -5,7 +5,7 @@ import { Daemon } from './daemon.js';
 
 /**
  * The folder of the deployment files. The tests use these files without containers, and therefore replace the
- * containers' host names by addresses.
+ * containers' host names with addresses.
  */
 const DEPLOY = join(__dirname, '../../../deploy');
 
@@ -42,11 +42,11 @@ export interface PoolerOptions {
   readonly mode?: 'session' | 'transaction';
 }
 
-/** Starts pgbouncer by the script deploy/compose/pgbouncer.sh. */
+/** Starts pgbouncer with the script deploy/compose/pgbouncer.sh. */
 export function pgbouncer(folder: string, { database, user, password, port, mode = 'session' }: PoolerOptions): Daemon {
   const own = join(folder, `pgbouncer-${mode}`);
   mkdirSync(own, { recursive: true });
-  // pgbouncer runs as PostgreSQL's user, who needs access to the folder.
+  // pgbouncer runs as PostgreSQL's operating-system user, which needs access to the folder.
   const { uid, gid } = statSync('/var/lib/postgresql');
   chownSync(own, uid, gid);
   return new Daemon(`pgbouncer-${mode}`, ['/bin/sh', '-s'], {

@@ -13,7 +13,7 @@ export function temporaryFolder(name: string, stops: Stop[]): string {
   return folder;
 }
 
-/** The PostgreSQL server of a proof. `folder` is for further files, and `dataDir` contains the server's files. */
+/** The PostgreSQL server of a proof. `folder` is for other files, and `dataDir` contains the server's files. */
 export interface OwnDatabase {
   readonly folder: string;
   readonly dataDir: string;

@@ -80,7 +80,7 @@ describe('the result_id of an account result', () => {
     expect((await deliveries.revisions(id)).map(({ revision }) => revision as number)).toEqual([1, 2, 3]);
   });
 
-  it('answers result_id_conflict if the account has already accepted the result_id for another candidate', async () => {
+  it('returns result_id_conflict if the account has already accepted the result_id for another candidate', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -123,7 +123,7 @@ describe('the result_id of an account result', () => {
 });
 
 describe('the candidate_id of an account result', () => {
-  it('answers candidate_exam_not_found to an account result with a missing or unknown candidate_id', async () => {
+  it('returns candidate_exam_not_found for an account result with a missing or unknown candidate_id', async () => {
     await anExam();
     expect(await deliver({}, null)).toBe('candidate_exam_not_found');
     expect(await deliver({}, '')).toBe('candidate_exam_not_found');
@@ -160,7 +160,7 @@ describe("the order in which the candidate's exams are searched", () => {
     },
   );
 
-  it('assigns account results first to completed, then to booked exams, the latest booking_on first', async () => {
+  it('assigns account results to completed exams before booked ones, and to the latest booking_on first', async () => {
     const early = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
     const late = await anExam({ bookedAt: hoursFromNow(-1), status: 'COMPLETED' });
     const soon = await anExam({ bookedAt: hoursFromNow(1) });
@@ -176,7 +176,7 @@ describe("the order in which the candidate's exams are searched", () => {
     for (const id of exams) expect(await deliveries.status(id)).toBe('SCHEDULED');
   });
 
-  it('answers candidate_exam_ambiguous to an account result when more than one exam was neither taken nor booked', async () => {
+  it('returns candidate_exam_ambiguous for an account result if several exams were neither taken nor booked', async () => {
     await anExam({ status: 'ABSENT' });
     await anExam({ status: 'EXPIRED' });
     expect(await deliver()).toBe('candidate_exam_ambiguous');
@@ -212,7 +212,7 @@ describe('an account result without result_id', () => {
   });
 });
 
-it('answers 200 to twenty identical simultaneous account results, and stores one result and one event', async () => {
+it('returns 200 for twenty identical simultaneous account results, and stores one result and one event', async () => {
   for (const result_id of [undefined, app.given.unique('R-')]) {
     const id = await anExam({ bookedAt: hoursFromNow(-1) });
     await anExam();

@@ -97,7 +97,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('result.read-photo', id)).toHaveLength(1);
   });
 
-  it('stores credentials, photos and links separately wherever they occur in the body, in both kinds of results, matched or not', async () => {
+  it('stores credentials, photos and links separately wherever they occur in the body, in all kinds of results, matched or not', async () => {
     const scene = await app.given.scene();
     const inside = {
       list: [{ a: 1, examPassword: PASSWORD, b: [{ extExamToken: TOKEN }] }],
@@ -138,7 +138,7 @@ describe('examPassword and extExamToken', () => {
 });
 
 describe('unmatched results for support staff', () => {
-  it('support staff see unmatched registration results that a user of their accounts sent, or that name an exam of their accounts', async () => {
+  it('support staff see unmatched registration results that a user of their accounts sent, or that name an exam in their accounts', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();
     const support = await app.given.token([mine.account], ['support']);
@@ -205,7 +205,7 @@ describe('commands for encryption and signing keys', () => {
     await alone.close();
   });
 
-  it('npm run admin -- rotate-launch-key makes a new key sign immediately, and the key set keeps the previous key for a day', async () => {
+  it('after npm run admin -- rotate-launch-key, a new key signs, and the key set keeps the previous key for a day', async () => {
     const keys = async () =>
       ((await app.call('GET', '/.well-known/jwks.json')).body.keys as { kid: string }[]).map(({ kid }) => kid);
     const [before] = await keys();

@@ -29,14 +29,14 @@ const put = (changes: Record<string, unknown> = {}) => deliveries.put(scene, acc
 const numbers = async () => (await deliveries.revisions(id)).map(({ revision }) => revision as number);
 
 describe('every accepted body becomes a revision', () => {
-  it('answers an accepted result with 200 without a body', async () => {
+  it('answers an accepted result with 200 and an empty body', async () => {
     for (const answer of [await register(), await put()]) {
       expect([answer.status, answer.text]).toEqual([200, '']);
       expect(answer.headers.get('content-type')).toBeNull();
     }
   });
 
-  it('answers 200 to a second delivery of the same result body, and changes nothing', async () => {
+  it('returns 200 for a second delivery of the same result body, and changes nothing', async () => {
     const body = registrationBody({ examMetaData: { examCode: id }, userPhotoBase64String: 'QUJD' });
     await deliveries.register(scene.token, body);
     const before = await snapshot();
@@ -137,7 +137,7 @@ describe('the first accepted result of an exam', () => {
     ]);
   });
 
-  it('a result for an exam without a booking creates a booking with delivery_mode null, whose code and time are in the event', async () => {
+  it('a result for an exam without a booking creates one with delivery_mode null, and the event has its code and time', async () => {
     await register();
     const [booking, ...more] = await deliveries.bookings(id);
     expect(more).toEqual([]);
@@ -172,7 +172,7 @@ describe('a late result', () => {
     expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
   });
 
-  it('a late result completes the exam of the expired record that it names, not of the newer record', async () => {
+  it('a late result completes the expired record that it names, not the newer record', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 day' WHERE svc_eligiblity_id = $1`,
       [id],
@@ -246,7 +246,7 @@ describe('simultaneous results for one exam', () => {
     expect([(await numbers()).length, await deliveries.completions(id)]).toEqual([20, 1]);
   });
 
-  it('stores a result that arrives during the cancellation of the booking, whichever comes first', async () => {
+  it('stores a result that arrives while its booking is being cancelled, whichever takes effect first', async () => {
     for (let round = 0; round < 10; round++) {
       eligibility = await app.given.eligibility(scene);
       id = eligibility['svc_eligiblity_id'] as string;
@@ -349,7 +349,7 @@ describe('reading results', () => {
     expect(await deliveries.read(scene, candidate)).toMatchObject({ status: 200, body: [] });
   });
 
-  it('GET of results answers 404 for an unknown candidate or test', async () => {
+  it('GET of results returns 404 for an unknown candidate or test', async () => {
     expect((await deliveries.read(scene, 'NOBODY')).body.code).toBe('candidate_not_found');
     const other = { ...scene, testCode: await app.given.test(scene.account) };
     expect((await deliveries.read(other, candidate)).body.code).toBe('eligibility_not_found');
@@ -433,7 +433,7 @@ describe('unusual bodies that real drivers send', () => {
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('answers 400 with the pointers of all faults to a result that cannot be stored as sent, and assigns it to no exam', async () => {
+  it('returns 400 with pointers to all faults of a result that cannot be stored as sent, and assigns it to no exam', async () => {
     const before = await snapshot();
     const answer = await register({
       examDate: 20150715,

@@ -148,7 +148,7 @@ describe('a member that occurs twice in one object', () => {
     },
   );
 
-  it('stores a result and reports its members with two values if none of these members identifies the exam or is a score', async () => {
+  it('stores a result with repeated members and reports them, unless one of them identifies the exam or is a score', async () => {
     const json = `{"examMetaData":{"examCode":"${id}"},"examDate":"1","examDate":"2","own":[{"a":1,"a":2}]}`;
     expect((await send('REGISTRATION', json)).status).toBe(200);
     const { body, text } = await deliveries.read(scene, candidate);
@@ -237,7 +237,7 @@ describe('a body that is not a JSON object', () => {
     });
   });
 
-  it('answers 404 with an explanation to a request for the bytes of a result body that is a JSON object', async () => {
+  it('a request for the bytes of a result body that is a JSON object gets 404 with an explanation', async () => {
     const { body } = await send('ACCOUNT', JSON.stringify({ candidate_id: {}, marker: app.given.unique('m') }));
     const answer = await unmatched(body['unmatched_result_id'] as string, '/raw');
     expect([answer.status, answer.body.code]).toEqual([404, 'unmatched_result_not_found']);

@@ -49,7 +49,7 @@ it('serves other requests while two clients send large results slowly', async ()
   for (const socket of slow) socket.destroy();
 });
 
-it('while twelve clients send large results slowly, serves their own tenant and other tenants', async () => {
+it('while twelve clients send large results slowly, the service serves their tenant and other tenants', async () => {
   const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender()));
   await pause(100);
   expect(await deliver()).toBe(200);

@@ -120,7 +120,7 @@ describe.each(routes)('%s', (_route, deliver) => {
     ['when all is written but the event', 'domain_events', 'INSERT INTO domain_events'],
     ['when all is written but the audit row', 'audit_log', 'INSERT INTO audit_log'],
   ])(
-    'answers 500 when the database connection breaks %s, stores no part of the result, and stores a retry of it once',
+    'returns 500 when the database connection breaks %s, stores no part of the result, and stores a retry of it once',
     async (_when, table, statement) => {
       const before = await rows();
       const answer = await cutOff(table, statement, deliver);
@@ -135,7 +135,7 @@ describe.each(routes)('%s', (_route, deliver) => {
     },
   );
 
-  it('answers 500 instead of refusing a result when the unmatched result cannot be stored for an operator', async () => {
+  it('returns 500 instead of refusing a result when the unmatched result cannot be stored for an operator', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const answer = await cutOff('unmatched_results', 'INSERT INTO unmatched_results', deliver);
     expect(answer.body).toMatchObject(UNAVAILABLE);
@@ -143,7 +143,7 @@ describe.each(routes)('%s', (_route, deliver) => {
   });
 });
 
-it('while the database is down, both result routes immediately answer 500 and other routes 503, and each result is stored once afterwards', async () => {
+it('while the database is down, both result routes immediately return 500 and other routes 503, and each result is stored once afterwards', async () => {
   await server.stop();
   const begun = Date.now();
   for (const [, deliver] of routes) {
@@ -160,7 +160,7 @@ it('while the database is down, both result routes immediately answer 500 and ot
   expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
 });
 
-it('answers 500 with Retry-After on both result routes when another transaction locks the record for too long', async () => {
+it('returns 500 with Retry-After on both result routes when another transaction locks the record for too long', async () => {
   const holder = await connect();
   await holder.query('BEGIN');
   await holder.query('LOCK TABLE result_revisions IN ACCESS EXCLUSIVE MODE');

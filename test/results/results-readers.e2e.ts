@@ -6,8 +6,8 @@ import { Deliveries, registrationBody, type Scene } from '../support/deliveries'
 import { eventually } from '../support/eventually';
 
 /**
- * Tests that clients which stop reading a response occupy only slots of their own application. They use up neither the
- * memory nor the connections of other clients.
+ * Tests that clients that stop reading a response occupy only slots of their own application. They use up neither the
+ * memory nor the connections that other clients need.
  */
 let app: TestApp;
 

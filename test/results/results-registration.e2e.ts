@@ -88,7 +88,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver({ examMetaData: { examCode: null }, examApiData: { examCode: second } })).toBe(second);
   });
 
-  it('answers registration_ambiguous when two of the caller’s accounts have the client_eligibility_id of the result', async () => {
+  it('returns registration_ambiguous when two of the caller’s accounts have the client_eligibility_id of the result', async () => {
     const clientId = app.given.unique('ce-');
     const id = await anExam({ client_eligibility_id: clientId });
     const other = await app.given.scene();
@@ -99,7 +99,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver(meta(clientId), await app.given.operator())).toBe('registration_ambiguous');
   });
 
-  it('a registration result is never assigned to an exam of an account that the sender lacks, whatever code it contains', async () => {
+  it('a registration result is never assigned to an exam in an account that the sender cannot access, whatever its code', async () => {
     const other = await app.given.scene();
     const clientId = app.given.unique('ce-');
     const eligibility = await app.given.eligibility(other, {
@@ -146,7 +146,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta(id, locator.toUpperCase()))).toBe(id);
   });
 
-  it('answers registration_mismatch when the record locator and the exam code find different registrations', async () => {
+  it('returns registration_mismatch when the record locator and the exam code find different registrations', async () => {
     const [first, second] = [await anExam(), await anExam()];
     const locator = aLocator();
     await deliver(meta(first, locator));
@@ -155,7 +155,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliveries.status(second)).toBe('ELIGIBLE');
   });
 
-  it('answers registration_mismatch when the registration already has a different record locator', async () => {
+  it('returns registration_mismatch when the registration already has a different record locator', async () => {
     const id = await anExam();
     await deliver(meta(id, aLocator()));
     expect(await deliver(meta(id, aLocator()))).toBe('registration_mismatch');
@@ -203,7 +203,7 @@ describe('when neither code nor locator finds a registration', () => {
     ['ΝΊΚΟΣ.παπάς', 'νίκος.ΠΑΠΆΣ'],
     ['иван', 'ИВАН'],
   ])(
-    'e-mail addresses in results are compared without regard to case, by the rules of Unicode: %s, %s',
+    'e-mail addresses in results are compared without regard to case, under Unicode rules: %s, %s',
     async (kept, delivered) => {
       const mark = app.given.unique('u');
       const id = await anExam({ candidate: { email: `${kept}.${mark}@example.org` } });
@@ -220,7 +220,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(meta(null, locator))).toBe(id);
   });
 
-  it('answers registration_ambiguous when more than one live record has the test and the e-mail address of the result', async () => {
+  it('returns registration_ambiguous when more than one live record has the test and the e-mail address of the result', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const [first, second] = [await anExam({ candidate: { email } }), await anExam({ candidate: { email } })];
     expect(await deliver(byTest(email))).toBe('registration_ambiguous');
@@ -228,7 +228,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(byTest(email))).toBe(second);
   });
 
-  it('answers registration_not_found when no live record has the test and the e-mail address of the result', async () => {
+  it('returns registration_not_found when no live record has the test and the e-mail address of the result', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     expect(await deliver(byTest(email))).toBe('registration_not_found');
     const id = await anExam({ candidate: { email } });
@@ -248,7 +248,7 @@ describe('when neither code nor locator finds a registration', () => {
     );
   });
 
-  it('answers registration_not_found to a result with a UUID as e-mail, an empty address or code, or no members', async () => {
+  it('returns registration_not_found for a result with a UUID as e-mail, an empty address or code, or no members', async () => {
     await anExam();
     await anExam({ candidate: { email: null } });
     expect(await deliver(byTest('5f0c2f0e-0d0b-4f6f-8a43-3d1b0d3c2f11'))).toBe('registration_not_found');

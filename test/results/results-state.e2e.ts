@@ -67,7 +67,7 @@ describe('the state of a result', () => {
     expect(await read(path)).toMatchObject([{ state: 'RELEASED', state_reason: reason, body: {} }]);
   });
 
-  it('a hold of a result also applies to every later revision, and the record stays COMPLETED', async () => {
+  it('a hold on a result also applies to every later revision, and the record stays COMPLETED', async () => {
     const { id, path } = await examWithResult();
     await decide(id, 'hold');
     const body = registrationBody({ examMetaData: { examCode: id }, marker: 'later' });
@@ -123,7 +123,7 @@ describe('the state of a result', () => {
     expect(full.body.unmatched_results).toMatchObject([{ id: unmatched, body: { secretScore: 'stray' } }]);
   });
 
-  it('adds a decision on a result to the change feed and the audit log, and changes nothing when it is repeated', async () => {
+  it('adds a decision on a result to the change feed and the audit log, and a repeated decision changes nothing', async () => {
     const { id, candidate } = await examWithResult();
     for (const decision of ['hold', 'hold', 'release', 'revoke']) await decide(id, decision);
     const ofCandidate = `/admin/accounts/${scene.account}/candidates/${candidate}`;

@@ -67,7 +67,7 @@ describe('a body that matched no exam', () => {
     expect(Date.parse(first['received_datetime'] as string)).toBeGreaterThanOrEqual(begun);
   });
 
-  it('stores the body of a refused result, whatever the reason for the refusal is', async () => {
+  it('stores the body of a refused result, whatever the reason for the refusal', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     await deliveries.register(
@@ -152,7 +152,7 @@ describe('a body that matched no exam', () => {
     expect((await get(young)).status).toBe(200);
   });
 
-  it('keeps an unmatched result for 30 days after it arrived for the last time', async () => {
+  it('keeps an unmatched result for 30 days after its last arrival', async () => {
     const body = registrationBody({ examMetaData: { examCode: app.given.unique('NOWHERE-') } });
     const send = async () => (await deliveries.register(scene.token, body)).body.unmatched_result_id as string;
     const repeated = await send();
@@ -183,7 +183,7 @@ describe('a body that matched no exam', () => {
     expect(none.status).toBe(400);
   });
 
-  it('refuses unmatched results to every caller who is neither an operator nor support staff', async () => {
+  it('denies access to unmatched results to everyone except operators and support staff', async () => {
     const unmatched = await refused();
     for (const [method, path] of [
       ['GET', '/admin/unmatched-results'],
@@ -197,7 +197,7 @@ describe('a body that matched no exam', () => {
 });
 
 describe('accepting an unmatched result as an operator', () => {
-  it('a registration result that an operator accepts by svc_eligiblity_id has the effects of a matched result, and is audited', async () => {
+  it('accepting a registration result by svc_eligiblity_id has the effects of a matched result, and is audited', async () => {
     const locator = app.given.unique('L-');
     const unmatched = await refused({
       examMetaData: { examCode: 'TYPO', extRecordLocator: locator },
@@ -233,7 +233,7 @@ describe('accepting an unmatched result as an operator', () => {
     ]);
   });
 
-  it('an operator can accept an unmatched result for the exam of a booking_code', async () => {
+  it('an operator can accept an unmatched result for the exam with a given booking_code', async () => {
     const { booking_code } = await app.given.booking(scene, eligibility);
     const unmatched = await refused();
     expect((await accept(unmatched, { booking_code })).status).toBe(204);
@@ -301,7 +301,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
-  it('answers 409 when an unmatched result is accepted a second time, later or at the same moment', async () => {
+  it('returns 409 when an unmatched result is accepted a second time, later or at the same moment', async () => {
     const unmatched = await refused();
     const answers = await Promise.all([1, 2, 3].map(() => accept(unmatched, { svc_eligiblity_id: id })));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 409, 409]);
@@ -325,14 +325,14 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it('accepting an account result for an exam of another account answers 403 forbidden_operation', async () => {
+  it('accepting an account result for an exam of another account returns 403 forbidden_operation', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
     expect(await deliveries.revisions(other)).toEqual([]);
   });
 
-  it('accepting an unmatched result answers 404 if the result, the booking or the eligibility is unknown', async () => {
+  it('accepting an unmatched result returns 404 if the result, the booking or the eligibility is unknown', async () => {
     const unmatched = await refused();
     const exam = { svc_eligiblity_id: id };
     for (const unknown of ['01a1f92d-04c9-711b-9d51-664e3a5595bb', 'x'])
@@ -348,7 +348,7 @@ describe('accepting an unmatched result as an operator', () => {
     });
   });
 
-  it('accepting a result requires exactly one of booking_code and svc_eligiblity_id, and is otherwise answered with 400', async () => {
+  it('accepting a result requires exactly one of booking_code and svc_eligiblity_id, and otherwise returns 400', async () => {
     const unmatched = await refused();
     for (const body of [
       {},
@@ -462,7 +462,7 @@ describe('the suggested exams for an unmatched result', () => {
     ['with a character too few', 'RN-10002', 'ID_ONE_CHARACTER'],
     ['with an additional character, and dots', 'RN.1000.203', 'ID_ONE_CHARACTER'],
     ['with two characters that changed places', 'RN-010020', 'ID_ONE_CHARACTER'],
-  ])('suggests exams for an unmatched result with an id that is misspelled: %s', async (_how, given, because) => {
+  ])('suggests exams for an unmatched result with a misspelled id: %s', async (_how, given, because) => {
     const own = await exam({ candidate_id: 'RN-100020', first_name: 'A', last_name: 'B' });
     const ownClient = await app.given.eligibility(scene, { client_eligibility_id: 'RN-100020' });
     await exam({ candidate_id: 'RN-100999' });

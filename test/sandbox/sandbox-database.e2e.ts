@@ -67,7 +67,7 @@ describe('SANDBOX=true', () => {
     ['accounts', `INSERT INTO accounts (account_code, name) VALUES ('ACMEACMEACME', 'Acme')`],
     ['users', null],
   ])(
-    'SANDBOX=true refuses a database that has %s and is not a sandbox, before it changes anything',
+    'with SANDBOX=true, the service refuses a database that has %s and is not a sandbox, and changes nothing',
     async (_what, insert) => {
       const url = await database();
       if (insert) await sql(url, insert);
@@ -88,7 +88,7 @@ describe('SANDBOX=true', () => {
     },
   );
 
-  it('SANDBOX=true makes an empty database a sandbox, after which other processes cannot use the database or a copy of it', async () => {
+  it('SANDBOX=true turns an empty database into a sandbox, and other processes can use neither it nor a copy of it', async () => {
     const url = await database({ migrated: false });
     const sandbox = await start(url, { SANDBOX: 'true' });
     const token = await sandbox.token(sandbox.sandbox.operator);

@@ -166,7 +166,7 @@ describe('the tools of the sandbox', () => {
     expect((await app.call('GET', '/sandbox/received', { token: scene.token })).status).toBe(403);
   });
 
-  it('the partner of the sandbox deletes the notifications of a candidate who is erased', async () => {
+  it("the sandbox's partner deletes the notifications of an erased candidate", async () => {
     await subscribe();
     const eligibility = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, eligibility);
@@ -209,7 +209,7 @@ describe('the tools of the sandbox', () => {
     expect((await received())[0]['path']).toBe('/close/notifications');
   });
 
-  it('the partner of the sandbox lists the last hundred requests', async () => {
+  it("the sandbox's partner lists the last hundred requests", async () => {
     await app.given.sql(
       `INSERT INTO sandbox.received SELECT n % 1000, n, now(), 'PUT', '/', '{}', n::text, NULL FROM generate_series(100000, 100200) n
        ON CONFLICT (slot) DO UPDATE SET number = excluded.number, body = excluded.body`,
@@ -218,7 +218,7 @@ describe('the tools of the sandbox', () => {
     expect(bodies).toEqual(Array.from({ length: 100 }, (_, index) => 100_200 - index));
   });
 
-  it("the sandbox's partner has the same address and certificate in a second process with the same folder", async () => {
+  it("the sandbox's partner has the same address and certificate in a second process with the same DATA_DIR", async () => {
     const { partner_url, ca_pem } = own();
     const file = join(app.config.process.dataDir, 'sandbox-partner.json');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ cert: ca_pem });

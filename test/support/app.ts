@@ -79,7 +79,7 @@ const CHECKERS = Symbol.for('checkers of the OpenAPI document');
 /**
  * Returns the checker of responses for an application. Building the OpenAPI document takes as long as starting the
  * application, and the document depends only on a few settings. All test files of a worker therefore share the
- * checkers, in a global that outlives each test file.
+ * checkers, in a global variable that outlives each test file.
  */
 function checkerOf(app: NestExpressApplication, config: Config): DocumentChecker {
   const shared = globalThis as { [CHECKERS]?: Map<string, DocumentChecker> };

@@ -108,7 +108,7 @@ export class Given {
   /** Returns the number of rows of records and of their search keys that PostgreSQL reads during the work. */
   async recordsRead(work: () => Promise<unknown>): Promise<number> {
     const read = async () => {
-      // The pause is needed, because a connection reports its reads only after a second of idleness.
+      // The pause is needed, because a connection reports its reads only after it has been idle for a second.
       await pause(1500);
       const [row] = await this.sql(
         `SELECT sum(seq_tup_read + idx_tup_fetch) AS n FROM pg_stat_user_tables

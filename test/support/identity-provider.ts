@@ -15,7 +15,7 @@ interface Person {
 /** A real OpenID Connect provider (`oidc-provider`) in a separate process. */
 export interface IdentityProvider {
   readonly issuer: string;
-  /** Sets the person who is signed in at the provider from now on; with null, the provider refuses everybody. */
+  /** Sets the person who is signed in to the provider from now on; with null, the provider refuses everybody. */
   person(person: Person | null): Promise<void>;
   stop(): void;
 }

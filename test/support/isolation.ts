@@ -13,7 +13,7 @@ export interface Operation {
   name: string;
   method: string;
   path: string;
-  /** The scopes that the route accepts, of which a token needs one; empty for an open route. */
+  /** The scopes that the route accepts, of which a token needs one; empty for a public route. */
   scopes: Scope[];
   filters: string[];
   hasBody: boolean;
@@ -111,7 +111,7 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
     { result_id: at['result_id'], result: 'P' },
   ],
 };
-/** Parameters of open routes: none of them identifies data of an account, except by a secret. */
+/** Parameters of public routes. None of them identifies data of an account, unless its value is a secret. */
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
 /** Parameters of operators' routes: any value works, because the value is never looked up. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX', name: 'on-call' };
@@ -205,8 +205,8 @@ export class Isolation {
   }
 
   /**
-   * Adds the partners of other subscriptions, as users and as applications. A neighbour's subscription belongs to the
-   * account Z, and is not verified, so that it has no notifications.
+   * Adds the partners of other subscriptions, as users and as applications. A neighbour is a partner with another
+   * subscription of the account Z. This subscription is not verified, so that it has no notifications.
    */
   private async addPartners(): Promise<void> {
     const { given } = this.app;
@@ -237,7 +237,10 @@ export class Isolation {
     }
   }
 
-  /** Returns the isolation faults of an operation; throws an error when this class does not know how to call it. */
+  /**
+   * Returns the isolation faults of an operation; throws an error when this class does not know how to call the
+   * operation.
+   */
   async faults(operation: Operation): Promise<string[]> {
     const faults: string[] = [];
     for (const caller of this.callers) {
@@ -251,11 +254,12 @@ export class Isolation {
           );
     }
     await this.jobsEnded();
-    // Deletes bodies that caller A has just sent: they name objects of Z, but belong to A.
+    // Deletes bodies that caller A has just sent: they name objects of the account Z, but belong to A.
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
     ]);
-    // A list of jobs contains the filters that the callers have just sent. These filters may name objects of Z.
+    // A list of jobs contains the filters that the callers have just sent. These filters may name objects of the
+    // account Z.
     await this.app.given.sql(
       `UPDATE jobs SET filter =
          (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(filter) WHERE key = 'account_codes')
@@ -342,7 +346,7 @@ export class Isolation {
     return cases;
   }
 
-  /** Checks that the event stream of staff without data reports nothing while all data of Z is changed. */
+  /** Checks that the event stream of staff without data reports nothing while all data of the account Z is changed. */
   private async streamFaults(operation: Operation, caller: Caller): Promise<string[]> {
     if (!caller.hasNothing) return [];
     const abort = new AbortController();
@@ -427,7 +431,10 @@ export class Isolation {
     return `${status} ${told.replace(UUIDS, '<uuid>').replace(TIMES, '<time>')}`;
   }
 
-  /** Returns a hash of all rows that belong to Z, except rows that its neighbours wrote in their own names. */
+  /**
+   * Returns a hash of all rows that belong to the account Z, except rows that its other partners wrote in their own
+   * names.
+   */
   private async stateOfZ(): Promise<string> {
     const tables = await this.app.given.sql(
       `SELECT table_name AS name FROM information_schema.tables

@@ -47,7 +47,7 @@ export class OAuth {
     return this.commands.execute(new CreateApplication('test', scopes, grants, assignments));
   }
 
-  /** Requests a token for the application itself, by the grant client_credentials. */
+  /** Requests a token for the application itself, with the grant client_credentials. */
   ofApplication(client: Client, more: Record<string, string> = {}): Promise<Answer> {
     return this.post('/token', client, { grant_type: 'client_credentials', ...more });
   }
@@ -78,7 +78,7 @@ export class OAuth {
     return this.post('/token', client, { grant_type: 'refresh_token', refresh_token: refreshToken, ...more });
   }
 
-  /** Requests tokens by the password grant, and returns the body of the successful response. */
+  /** Requests tokens with the password grant, and returns the body of the successful response. */
   async tokens(login: Login, more: Record<string, string> = {}): Promise<Record<string, string>> {
     const answer = await this.byPassword(login, more);
     if (answer.status !== 200) throw new Error(`No tokens: ${answer.status} ${answer.text}`);

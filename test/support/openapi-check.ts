@@ -126,7 +126,7 @@ function operationsOf(document: OpenAPIObject): Operation[] {
         responses: (operation as Operation).responses,
       })),
   );
-  // Templates with fewer parameters come first, because fixed segments take precedence over parameters.
+  // Path templates with fewer parameters come first, because fixed segments take precedence over parameters.
   return operations.sort((a, b) => (a.template.match(/\{/g)?.length ?? 0) - (b.template.match(/\{/g)?.length ?? 0));
 }
 

@@ -24,7 +24,10 @@ export function exportedBy(metrics: object[]): Exported {
   return exported;
 }
 
-/** Returns the faults of a query: invalid PromQL, a metric that is not exported, or a label that its metrics lack. */
+/**
+ * Returns the faults of a query: invalid PromQL, a metric that is not exported, or a label that its metric does not
+ * have.
+ */
 export function unknownIn(query: string, exported: Exported): string[] {
   // Grafana replaces the variable `$__rate_interval` with a duration; other variables may have any value.
   const text = query.replaceAll('$__rate_interval', '5m');

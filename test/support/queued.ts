@@ -35,7 +35,7 @@ export async function queueMany({ app, id, scene }: Subscribed, n: number): Prom
   );
 }
 
-/** Starts, steers and reads bulk jobs over HTTP. */
+/** Starts, controls and reads bulk jobs over HTTP. */
 export class BulkJobs {
   constructor(
     private readonly app: TestApp,

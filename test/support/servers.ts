@@ -9,7 +9,7 @@ import { choosePort, endPostmaster, launchPostmaster } from '../../src/platform/
 import { eventually } from './eventually';
 import { dataFolder } from './process';
 
-/** A separate PostgreSQL server, which a test may kill, stop or turn into a standby. */
+/** A separate PostgreSQL server, which a test may kill, freeze, copy or replicate. */
 export class PostgresServer {
   private pid = 0;
 
@@ -32,7 +32,7 @@ export class PostgresServer {
     return server;
   }
 
-  /** Creates a second server with the same content, which follows this one until it is promoted. */
+  /** Creates a standby from a backup of this server. The standby follows this server until the standby is promoted. */
   async standby(name: string): Promise<PostgresServer> {
     const connection = new pg.Client({ connectionString: this.url('postgres') });
     await connection.connect();
@@ -47,7 +47,7 @@ export class PostgresServer {
     return this.second(cluster, remove);
   }
 
-  /** Creates a second server from this server's folder, which is stopped for the copy. */
+  /** Creates a second server from a copy of this server's folder. This server is stopped while its folder is copied. */
   async coldCopy(name: string): Promise<PostgresServer> {
     await endPostmaster(this.pid);
     const { cluster, remove } = this.copyFolder(name);
@@ -81,7 +81,7 @@ export class PostgresServer {
     await this.query('SELECT pg_promote(true)');
   }
 
-  /** Turns the server into a standby that follows the given primary. */
+  /** Makes this standby follow the given primary. */
   async follow(primary: PostgresServer): Promise<void> {
     const connection = `host=127.0.0.1 port=${primary.port} user=postgres password=${primary.secret}`;
     await this.query(`ALTER SYSTEM SET primary_conninfo = '${connection}'`);

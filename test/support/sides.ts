@@ -12,7 +12,7 @@ export interface Side {
   subscribed: Subscribed;
   account: string;
   places: Places;
-  /** Texts that occur only in the data of this account, by which a test detects a leak of this data. */
+  /** Strings that occur only in the data of this account. A test finds a leak of the data by these strings. */
   marks: string[];
 }
 
@@ -182,7 +182,7 @@ export async function makeSide(app: TestApp, driverOf: (account: string) => Prom
 
 const UUID = '00000000-0000-4000-8000-000000000000';
 
-/** Ids and codes of a valid form to which no object belongs. */
+/** Ids and codes that have a valid form, but belong to no object. */
 export const NOWHERE: Places = {
   account_code: 'ZZZZZZZZZZZZ',
   candidate_id: 'Nobody-1a2b3c-done',

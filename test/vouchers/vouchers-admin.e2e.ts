@@ -198,7 +198,7 @@ describe('a voucher', () => {
     expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(200));
   });
 
-  it('DELETE removes a voucher that no eligibility has', async () => {
+  it('DELETE removes a voucher that no eligibility uses', async () => {
     const scene = await app.given.scene();
     const code = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [code] });

@@ -34,7 +34,7 @@ const uses = async (code: string) =>
   )[0]['uses'];
 
 describe('§5 Vouchers', () => {
-  it('PUT of a JSON array or {"voucher_codes": […]} replaces the vouchers of a record and answers 204; an empty array removes them', async () => {
+  it('PUT of a JSON array or {"voucher_codes": […]} replaces the vouchers of a record and returns 204; an empty array removes them', async () => {
     const [a, b, c] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),
@@ -173,7 +173,7 @@ describe('§5 Vouchers', () => {
     },
   );
 
-  it('PUT of vouchers answers 404 for an unknown record, and 403 eligibility_booked for a SCHEDULED record', async () => {
+  it('PUT of vouchers returns 404 for an unknown record, and 403 eligibility_booked for a SCHEDULED record', async () => {
     const nobody = { test_code: scene.testCode, candidate: { candidate_id: 'nobody' } };
     expect((await put(nobody, [])).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
     const record = await app.given.eligibility(scene);

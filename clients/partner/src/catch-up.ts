@@ -20,14 +20,16 @@ export interface FeedOptions {
   /** Called after the notifications of a page were processed, with the cursor that continues after this page. */
   keepCursor?: (cursor: string) => Promise<void>;
   /**
-   * Called for a notification about a candidate or an exam that your work does not know (`UnknownRecord`); the catch-up
-   * continues.
+   * Called for a notification about a candidate or an exam that your function `work` does not know (`UnknownRecord`);
+   * the catch-up continues.
    */
   onUnknown?: (notification: NotificationRequest) => void;
   signal?: AbortSignal;
 }
 
-/** Thrown when the change feed did not answer 200. For the `code` `cursor_expired`, start again without a cursor. */
+/**
+ * Thrown when the change feed did not respond with 200. For the `code` `cursor_expired`, start again without a cursor.
+ */
 export class FeedUnavailable extends Error {
   override readonly name = 'FeedUnavailable';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KeptNotification } from './notification-store.js';
 
-/** A time step in the response of `GET /partner/digest`. */
+/** A time step in the response to `GET /partner/digest`. */
 export interface DigestStep {
   from: string;
   to: string;

@@ -3,13 +3,13 @@ import { MemoryStore, type StoredNotification } from './notification-store.js';
 
 /**
  * Stores processed notifications in a file, for one process without a database. Each notification is one line, which is
- * on the disk before the notification is acknowledged. Your work and the write to the file are not one transaction:
- * after a crash between them, your work is called again. Other processes may read the file at the same time, for
- * `heal`.
+ * on the disk before the notification is acknowledged. Your function `work` and the write to the file do not share a
+ * transaction: after a crash between them, `work` is called again. Other processes may read the file at the same time,
+ * for `heal`.
  */
 export class FileStore extends MemoryStore {
   private readonly file: number;
-  /** Whether the file may end with an incomplete line, which a crash or a full disk left. */
+  /** Whether the file may end with an incomplete line, which a crash or a full disk left behind. */
   private isTorn: boolean;
 
   constructor(path: string) {

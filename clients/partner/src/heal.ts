@@ -1,5 +1,5 @@
 /**
- * Finds the notifications that the service delivered and this partner does not have, and requests a replay of them:
+ * Finds the notifications that the service delivered but this partner does not have, and requests a replay of them:
  *
  * 1. The digest of each time step, such as an hour, is compared with the digest of the notifications in the store.
  * 2. A step whose digest differs is divided into smaller steps, until the service lists the notifications of a step on
@@ -19,9 +19,9 @@ const HOUR_S = 3600;
 const PAGE = 200;
 const MAX_IDS = 1000;
 /**
- * The margins, in seconds, by which `heal` extends the period of a step to list its notifications. The list selects by
- * creation time, which may differ from the time of the event. The next margin is tried when the list has fewer
- * notifications than the digest counts.
+ * The margins, in seconds, by which `heal` extends the period of a step to list its notifications. The list selects
+ * notifications by creation time, which may differ from the time of the event. The next margin is tried when the list
+ * has fewer notifications than the digest counts.
  */
 const MARGINS_S = [5, 60, 3600, 86_400];
 
@@ -52,7 +52,7 @@ export async function heal(
   const before = api.calls;
   const missing: string[] = [];
   let [firstS, lastS] = [secondsOf(from), secondsOf(to)];
-  // Steps of whole hours cost the service the least, because it stores their digests.
+  // Steps of whole hours cost the service the least, because it stores the digests of whole hours.
   if (lastS - firstS > HOUR_S)
     [firstS, lastS] = [Math.floor(firstS / HOUR_S) * HOUR_S, Math.ceil(lastS / HOUR_S) * HOUR_S];
   const ranges: [fromS: number, toS: number][] = [[firstS, lastS]];
@@ -78,7 +78,7 @@ async function keptIn(store: Pick<NotificationStore<unknown>, 'kept'>, fromS: nu
 }
 
 /**
- * Returns the steps in which the service has notifications and the partner does not have exactly the same
+ * Returns the steps in which the service has notifications, but the partner does not have exactly the same
  * notifications.
  */
 async function differingSteps(

@@ -1,13 +1,14 @@
 /**
  * Receives a notification in these steps:
  *
- * 1. Form: `application/json` without content coding. Otherwise 415.
- * 2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
- * 3. Body: a NotificationRequest, and `event-sequence` is a number. Otherwise 400.
+ * 1. The body must be `application/json` without a content coding. Otherwise, the response is 415.
+ * 2. The signature is verified over the received bytes, before anything else is trusted. If it is wrong, the response
+ *    is 401.
+ * 3. The body must be a NotificationRequest, and `event-sequence` must be a number. Otherwise, the response is 400.
  * 4. The sample notification of a verification is answered with 200, without further processing.
- * 5. The store decides the outcome: applied (your work runs in the store's transaction), late or repeat. All three are
- *    answered with 200.
- * 6. `UnknownRecord` from your work is answered with 400. After other errors (500), the service retries automatically.
+ * 5. The store decides the outcome: applied (your function `work` runs in the store's transaction), late or repeat. All
+ *    three are answered with 200.
+ * 6. `UnknownRecord` from `work` is answered with 400. After other errors (500), the service retries automatically.
  *
  * Never answer 200 before the work, or a record of the work to be done, is committed.
  */
@@ -23,8 +24,8 @@ import { isRecordChange, parseRecordChange, type RecordChange } from './record-c
 import { headerOf, InvalidSignature, keyOf, verifySignature, type Headers } from './signature.js';
 
 /**
- * Thrown by your work when it does not know the candidate or the exam. The response is 400, and an operator of the
- * service decides what happens to the notification.
+ * Thrown by your function `work` when it does not know the candidate or the exam. The response is 400, and an operator
+ * of the service decides what happens to the notification.
  */
 export class UnknownRecord extends Error {
   override readonly name = 'UnknownRecord';
@@ -35,13 +36,13 @@ export interface ReceiverOptions<Transaction> {
   secrets: string | readonly string[];
   store: NotificationStore<Transaction>;
   /**
-   * Handles a change of a booking. It is called once for each change, in the order of the booking's events, in the
+   * Handles a change to a booking. It is called once for each change, in the order of the booking's events, in the
    * transaction of the store. `isNewestOfRecord` is false when another booking of the same eligibility record had a
    * later event.
    */
   work: (notification: NotificationRequest, transaction: Transaction, isNewestOfRecord: boolean) => Promise<void>;
   /**
-   * Handles a change of a record, for a subscription with `record_changes`; without this function, record changes are
+   * Handles a change to a record, for a subscription with `record_changes`; without this function, record changes are
    * refused.
    */
   changed?: (change: RecordChange, transaction: Transaction) => Promise<void>;
@@ -68,7 +69,7 @@ export class NotificationReceiver<Transaction = undefined> {
     for (const secret of typeof secrets === 'string' ? [secrets] : secrets) keyOf(secret);
   }
 
-  /** Handles a PUT of the service: its headers, with names in lower case, and its body as the received bytes. */
+  /** Handles a PUT from the service: its headers, with names in lower case, and its body as the received bytes. */
   async receive(headers: Headers, body: Uint8Array): Promise<ReceivedAnswer> {
     try {
       const wrongForm = formFault(headers);

@@ -1,4 +1,4 @@
-/** The kinds of change of a booking. */
+/** The kinds of changes to a booking. */
 export const CHANGE_REASONS = [
   'BOOKING_CREATED',
   'BOOKING_CANCELLED',
@@ -15,7 +15,7 @@ export interface NotifiedPortion {
   portion_name?: string;
 }
 
-/** The body that the service sends. Members without a value are omitted; date-times are `YYYY-MM-DDThh:mm:ssZ`. */
+/** The body of a notification. Members without a value are omitted; date-times are `YYYY-MM-DDThh:mm:ssZ`. */
 export interface NotificationRequest {
   /** The booking code of the appointment. */
   booking_code: string;

@@ -5,7 +5,7 @@ import { isRecordChange, type RecordChange } from './record-change.js';
 export interface Received {
   /** The value of `webhook-id`, which is the same on every attempt; null for a notification from the change feed. */
   id: string | null;
-  /** The value of `event-sequence`: 1, 2, 3 … within the booking, or within the record for a change of a record. */
+  /** The value of `event-sequence`: 1, 2, 3 … within the booking, or within the record for a change to a record. */
   sequence: number;
   notification: NotificationRequest | RecordChange;
   /** The contribution of the notification to the digest of its time step (`digestOf`); omitted for the change feed. */
@@ -21,7 +21,7 @@ export interface Received {
  */
 export type Outcome = 'applied' | 'late' | 'repeat';
 
-/** A processed notification, as `heal` compares it with the service. */
+/** A processed notification, in the form in which `heal` compares it with the service's notifications. */
 export interface KeptNotification {
   id: string;
   /** The time at which the event was generated, in seconds since 1970. */
@@ -73,7 +73,7 @@ export class MemoryStore implements NotificationStore<undefined> {
     return Promise.resolve(all.filter(({ atS }) => atS >= fromS && atS < toS));
   }
 
-  /** Stores a processed notification in memory. A store on disk first writes it to the disk. */
+  /** Stores a processed notification in memory. A store on disk writes the notification to the disk first. */
   protected keep({ id, sequence, key, record, atS, digest }: StoredNotification): void {
     this.last.set(key, Math.max(sequence, this.last.get(key) ?? 0));
     this.newest.set(record, Math.max(atS, this.newest.get(record) ?? 0));
@@ -98,9 +98,9 @@ export class MemoryStore implements NotificationStore<undefined> {
 export interface StoredNotification {
   id: string | null;
   sequence: number;
-  /** The booking, or the record of a record change, within which the sequence counts. */
+  /** The booking or, for a change to a record, the record within which `sequence` counts the events. */
   key: string;
-  /** The eligibility record, whose events have increasing times. */
+  /** The eligibility record. The times of its events increase. */
   record: string;
   atS: number;
   digest?: string | undefined;

@@ -7,7 +7,10 @@ export interface PartnerApiOptions {
   subscriptionId: string;
 }
 
-/** Thrown when the service did not respond with success; `code` is the code of its problem, if it has one. */
+/**
+ * Thrown when the response of the service was not a success; `code` is the code of the problem document, if there is
+ * one.
+ */
 export class PartnerApiError extends Error {
   override readonly name = 'PartnerApiError';
 
@@ -28,7 +31,7 @@ export interface PartnerResponse<T> {
 
 export class PartnerApi {
   readonly subscriptionId: string;
-  /** The number of calls so far, without the requests for tokens. */
+  /** The number of calls so far, not counting the requests for tokens. */
   calls = 0;
   private readonly baseUrl: string;
   private token: string | null = null;

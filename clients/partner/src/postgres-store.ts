@@ -39,8 +39,8 @@ ALTER TABLE taken_notifications ADD COLUMN IF NOT EXISTS at_s bigint, ADD COLUMN
 CREATE INDEX IF NOT EXISTS taken_notifications_at ON taken_notifications (at_s);`;
 
 /**
- * Stores processed notifications in the transaction of your work, in your own PostgreSQL: each notification takes
- * effect once.
+ * Stores processed notifications in your own PostgreSQL, in the transaction in which your function `work` runs: each
+ * notification takes effect once.
  */
 export class PostgresStore<Client extends PostgresClient> implements NotificationStore<Client> {
   constructor(private readonly pool: PostgresPool<Client>) {}
@@ -54,7 +54,8 @@ export class PostgresStore<Client extends PostgresClient> implements Notificatio
       client.release();
       return outcome;
     } catch (error) {
-      // After an error, the database connection is closed, because that rolls its transaction back in any state.
+      // After an error, the database connection is closed, because that rolls back its transaction, whatever the state
+      // of the transaction.
       client.release(true);
       throw error;
     }

@@ -1,7 +1,7 @@
 import { MalformedNotification } from './notification-request.js';
 
 /**
- * A change of an eligibility record, as in the change feed. A subscription selects such changes with `record_changes`.
+ * A change to an eligibility record, as in the change feed. A subscription selects these changes with `record_changes`.
  */
 export interface RecordChange {
   id: string;
@@ -14,13 +14,13 @@ export interface RecordChange {
   test_code: string;
 }
 
-/** Returns whether a body is a change of a record instead of a NotificationRequest. */
+/** Returns whether a body is a change to a record instead of a NotificationRequest. */
 export function isRecordChange(value: object): value is RecordChange {
   return 'svc_eligiblity_id' in value;
 }
 
 /**
- * Parses a change of a record from a JSON object. Unknown members are kept.
+ * Parses a change to a record from a JSON object. Unknown members are kept.
  * @throws MalformedNotification
  */
 export function parseRecordChange(value: object): RecordChange {

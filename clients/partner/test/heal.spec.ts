@@ -49,7 +49,7 @@ describe('heal', () => {
     expect((await heal(api, store, MONTH)).missing).toEqual([]);
   });
 
-  it('heal finds a missing notification even if more notifications of the same second exist than fit on one page of the list', async () => {
+  it('heal finds a missing notification even if the notifications of one second fill several pages of the list', async () => {
     for (let number = 0; number < 450; number += 1) service.add(FROM_S + 5);
     const [first, ...others] = service.delivered;
     expect((await heal(api, storeOf(others), MONTH)).missing).toEqual([first.id]);
@@ -82,7 +82,7 @@ describe('heal', () => {
     expect(service.tokens).toBeGreaterThan(2);
   });
 
-  it('when a response is not successful, heal throws a PartnerApiError with its status and code', async () => {
+  it('heal throws a PartnerApiError with the status and code of an unsuccessful response', async () => {
     service.validFor = 0;
     const failing = heal(api, storeOf([]), MONTH);
     await expect(failing).rejects.toBeInstanceOf(PartnerApiError);

@@ -7,7 +7,7 @@ import { vectorsText, type vectors } from './vectors';
 
 const FILE = join(__dirname, '../vectors.json');
 const made = vectorsText();
-// To write clients/partner/vectors.json again, run `WRITE_VECTORS=1 npx jest clients/partner`.
+// To regenerate clients/partner/vectors.json, run `WRITE_VECTORS=1 npx jest clients/partner`.
 if (process.env['WRITE_VECTORS']) writeFileSync(FILE, made);
 const kept = JSON.parse(readFileSync(FILE, 'utf8')) as ReturnType<typeof vectors>;
 const secondsOf = (text: string) => Date.parse(text) / 1000;

@@ -49,8 +49,8 @@ const wrong = (setup: Setup) => vector({ fault: 'signature_wrong', ...setup });
 type Arrival = [id: string, booking: string, sequence: number, record?: string, second?: number];
 
 /**
- * Builds a case for the section `ordering` of vectors.json. The partner's work is called for the outcome `applied`
- * only. `newest` is the value of `isNewestOfRecord` with which the work is then called.
+ * Builds a case for the section `ordering` of vectors.json. The partner's function `work` is called for the outcome
+ * `applied` only. `newest` is the value of `isNewestOfRecord` in this call.
  */
 const sequences = (title: string, arrivals: Arrival[], outcomes: string[], newest?: boolean[]) => ({
   title,
@@ -75,7 +75,7 @@ const keptAt = (number: number, second: number, changes: object = {}) => ({
   body: JSON.stringify({ ...SAMPLE, effective_date: dateTime(second), ...changes }),
 });
 
-/** Returns a change of a record as a partner keeps it; `second` sets its time `at`. */
+/** Returns a change to a record as a partner keeps it; `second` sets its time `at`. */
 const changeAt = (number: number, second: number) => ({
   ...keptAt(number, second),
   body: JSON.stringify({
@@ -252,7 +252,7 @@ export function vectors() {
   };
 }
 
-/** Returns the text of vectors.json: the vectors, followed by a hash of all bytes before the line of the hash. */
+/** Returns the text of vectors.json: the vectors, followed by a hash of all bytes before the line with the hash. */
 export function vectorsText(): string {
   const before = `${JSON.stringify(vectors(), null, 2).slice(0, -'\n}'.length)},\n`;
   return `${before}  "sha256": "${createHash('sha256').update(before).digest('hex')}"\n}\n`;

@@ -17,7 +17,7 @@ export interface ClientOptions {
   retries?: Retries;
 }
 
-/** A response of `api`. `data` is present, because a response other than 2xx is thrown as an error. */
+/** A response from `api`. `data` is always present, because a response other than 2xx is thrown as an error. */
 interface Answered<T> {
   data?: T;
   response: Response;
@@ -37,8 +37,8 @@ export interface ImportOptions {
   /** Called with the id of the import when the service has received the file. */
   onStart?: (importId: string) => void;
   /**
-   * Aborts the import. If the service has not received the whole file yet, no data changes. Otherwise, the changes of
-   * finished rows are kept.
+   * Aborts the import. If the service has not received the whole file yet, no data changes. Otherwise, the changes from
+   * rows that are already processed are kept.
    */
   signal?: AbortSignal;
   /** The Idempotency-Key of the upload: a second upload with the same key returns the import of the first upload. */
@@ -82,7 +82,7 @@ export class EligibilityClient {
     return this.token.get();
   }
 
-  /** Yields the entries of a list, page by page: `load` requests the page of the given cursor. */
+  /** Yields the entries of a list, page by page: `load` requests the page at the given cursor. */
   async *each<T>(load: (cursor: string | undefined) => Promise<Answered<T[]>>): AsyncGenerator<T> {
     let cursor: string | undefined;
     do {
@@ -105,8 +105,8 @@ export class EligibilityClient {
   }
 
   /**
-   * Yields the change feed page by page up to its end; with `followMs` it never ends, and waits `followMs` milliseconds
-   * after an empty page.
+   * Yields the change feed page by page up to its end. With `followMs`, continues forever, and waits `followMs`
+   * milliseconds after each empty page.
    * @param after the cursor of the last page that was read; `now` for later changes only; undefined for the beginning
    */
   async *changes(

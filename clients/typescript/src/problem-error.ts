@@ -2,15 +2,15 @@ import type { components } from './openapi.js';
 
 export type Problem = components['schemas']['ErrorModel'];
 
-/** Thrown for a response of 400 or above: `code` is for programs, `problem.errors` has every fault of the request. */
+/** Thrown for a response of 400 or above: `code` is for programs, `problem.errors` lists every fault of the request. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
 
   constructor(
     readonly status: number,
     /**
-     * A code of the error catalogue; `unreadable` when the response was not a problem document, for example from a
-     * proxy.
+     * A code of the error catalogue; `unreadable` when the response was not a problem document, for example a response
+     * from a proxy.
      */
     readonly code: string,
     readonly problem: Problem | null,

@@ -20,7 +20,7 @@ const LONGEST_WAIT_MS = 60_000;
 export const KEYED_POSTS =
   /\/(candidates|bookings|absence|eligibility-imports|candidates\/[^/]+\/erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|notifications\/[^/]+\/resend|(resends|jobs|imports)\/[^/]+\/(pause|resume|abort))$/;
 
-/** Builds a `fetch` that adds the token, an `Idempotency-Key` for writes, and retries. */
+/** Builds a `fetch` that adds the token and, for writes, an `Idempotency-Key`, and that retries calls. */
 export function repeatingFetch(token: AccessToken, { most = 4, firstWaitMs = 200 }: Retries) {
   return async (request: Request): Promise<Response> => {
     const { method } = request;

@@ -21,7 +21,7 @@ describe('the client’s package', () => {
       expect([file, versionOf(file)]).toEqual([file, versionOf('package.json')]);
   });
 
-  it('the TypeScript client retries only POST requests that accept an Idempotency-Key', () => {
+  it('the TypeScript client retries a POST request only if the operation accepts an Idempotency-Key', () => {
     const posts = Object.entries(paths).filter(([, { post }]) => post !== undefined);
     const keyed = posts.filter(([, { post }]) => JSON.stringify(post!.parameters ?? []).includes('Idempotency-Key'));
     expect(keyed.length).toBeGreaterThan(5);

@@ -23,7 +23,7 @@ export function useBrokenSince(): number | null {
 }
 
 /**
- * Refetches the queries with the given keys when the service reports a change of one of the topics, at most once a
+ * Refetches the queries with the given keys when the service reports a change in one of the topics, at most once a
  * second. One event stream serves the whole page. The stream pauses while the page is hidden. When the page is visible
  * again, changes that were missed are fetched.
  */
@@ -63,9 +63,7 @@ function restUnheard(): void {
   if (listeners.size === 0) stop('paused');
 }
 
-/**
- * The topics that count as changed after an interruption of the event stream: the empty list, which means all topics.
- */
+/** The topics that count as changed after an interruption of the event stream. The empty list means all topics. */
 const EVERYTHING: readonly string[] = [];
 const AGAIN_MS = [1000, 2000, 5000, 15_000];
 
@@ -97,7 +95,7 @@ async function keepReading(signal: AbortSignal): Promise<void> {
         tell(EVERYTHING);
       });
     } catch {
-      // An error of the event stream is ignored, because `liveState` shows the failure, and the loop opens the stream
+      // An error in the event stream is ignored, because `liveState` shows the failure, and the loop opens the stream
       // again.
     }
     if (signal.aborted) return;

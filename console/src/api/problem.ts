@@ -3,7 +3,7 @@ import type { components } from '../../../clients/typescript/src/openapi';
 type Problem = components['schemas']['ErrorModel'];
 export type Fault = components['schemas']['ErrorModelFault'];
 
-/** An error response of the service (RFC 9457). `status` is 0 if there was no response. */
+/** An error response from the service (RFC 9457). `status` is 0 if there was no response. */
 export class ProblemError extends Error {
   constructor(
     readonly status: number,
@@ -19,7 +19,7 @@ export class ProblemError extends Error {
 
   static unreachable(): ProblemError {
     const detail =
-      'The service did not answer. Check your connection, and then check whether your last action was carried out.';
+      'The service did not respond. Check your connection, then check whether your last action was completed.';
     return new ProblemError(0, { title: 'The service cannot be reached', detail }, null);
   }
 

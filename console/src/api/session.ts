@@ -1,8 +1,8 @@
 // Manages the signed-in user. The session itself is a cookie that scripts cannot read. The page learns from the
 // responses to its calls whether a user is signed in.
 //
-// 1. At the start, the page asks the service for the signed-in user. If no user is signed in, the sign-in page is shown
-//    at the requested address.
+// 1. At the start, the console asks the service for the signed-in user. If no user is signed in, the sign-in page is
+//    shown at the requested address.
 // 2. A call that is refused with 401 waits, and a dialog over the page asks the user to sign in again. The page keeps
 //    typed input.
 // 3. After the sign-in, the call is retried once. If a different user has signed in, the page is loaded again.
@@ -25,15 +25,15 @@ type State =
 export const sessionState = new Store<State>({ kind: 'unknown' });
 
 /**
- * Returns the scopes of the signed-in operator. If the session expires, they are kept until the operator has signed in
- * again.
+ * Returns the scopes of the signed-in operator. If the session expires, the scopes are kept until the operator has
+ * signed in again.
  */
 export function useScopes(): readonly string[] {
   const state = useStore(sessionState);
   return 'session' in state ? state.session.scopes : [];
 }
 
-/** The header that marks requests of the console. A page of another site cannot send it. */
+/** The header that marks requests from the console. A page of another site cannot send it. */
 export const FROM_CONSOLE = { 'Console-Request': '1' };
 const RETURN_TO = 'console-return-to';
 
@@ -147,7 +147,7 @@ async function call(method: string, path: string, body?: object): Promise<Respon
 }
 
 /**
- * Returns the time, in milliseconds, within which a response must begin. It is long for an upload, whose response
+ * Returns the time, in milliseconds, within which a response must begin. The time is long for an upload, whose response
  * begins only after the whole file was sent.
  */
 function patienceFor({ method, headers }: Request): number {

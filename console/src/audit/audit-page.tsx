@@ -104,7 +104,7 @@ export function AuditPage() {
   return (
     <Page
       title="Audit"
-      lead="This log lists each action and the person who performed it, newest first. It contains no field values and no secrets."
+      lead="This log lists every action and who performed it, newest first. It shows which fields were changed, but not their values."
     >
       {isAdmin && <Seals />}
       {!(isAdmin && isFirstAwaited(seals)) && (

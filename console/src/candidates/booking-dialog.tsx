@@ -78,10 +78,7 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
   const typed = String(form.values['location_timezone'] ?? '');
   const zone = isZone(typed) ? typed : HERE;
 
-  /**
-   * Sets the time zone. The local time of the start stays the same, because exams are arranged in the local time of
-   * their place.
-   */
+  /** Sets the time zone. The local time of the start stays the same, because exams are arranged in local time. */
   function moveTo(next: string) {
     const start = String(form.values['booking_on'] ?? '');
     if (start !== '' && isZone(next)) form.set('booking_on', toUtcText(toLocalText(start, zone), next));

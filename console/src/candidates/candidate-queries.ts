@@ -7,7 +7,7 @@ export interface CandidatePath {
   candidate_id: string;
 }
 
-/** Builds all queries that the page of a candidate needs. */
+/** Builds all queries that a candidate's page needs. */
 export function candidateQueries(path: CandidatePath) {
   const params = { path };
   return {

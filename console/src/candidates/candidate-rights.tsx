@@ -14,7 +14,7 @@ interface Props {
   records: readonly CandidateRecord[];
 }
 
-/** Shows the two actions for a candidate's rights: export of the stored data, and erasure. */
+/** Shows the two actions for a candidate's data-protection rights: export of the stored data, and erasure. */
 export function CandidateRights({ path, name, records }: Props) {
   const scopes = useScopes();
   const navigate = useNavigate();
@@ -30,7 +30,7 @@ export function CandidateRights({ path, name, records }: Props) {
   async function askToExport() {
     const done = await confirm({
       title: 'Export all data about this candidate?',
-      text: 'The export is one JSON document with all records, bookings, results (with photo and video link), notifications and audit entries of the candidate. The audit log will record the export.',
+      text: 'The export is a JSON file that contains the candidate’s records, bookings, results (with photos and video links), notifications and audit entries. The audit log will record the export.',
       action: 'Export',
       perform: exportAll,
     });
@@ -43,7 +43,7 @@ export function CandidateRights({ path, name, records }: Props) {
     const cancelled = count(['PENDING', 'ELIGIBLE']);
     let jobId: string | null = null;
     const done = await confirm({
-      title: `Erase the data of ${name}?`,
+      title: `Erase the personal data of ${name}?`,
       name,
       text: (
         <>
@@ -57,7 +57,10 @@ export function CandidateRights({ path, name, records }: Props) {
               {counted(open, 'record is', 'records are')} booked. Cancel each open booking first.
             </p>
           )}
-          <p>Record states, scores and delivery records will be kept under a pseudonym. This cannot be undone.</p>
+          <p>
+            The states of the records, the scores and the delivery history will be kept under a pseudonym. The erasure
+            cannot be undone.
+          </p>
         </>
       ),
       action: 'Erase',

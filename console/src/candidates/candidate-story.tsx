@@ -16,7 +16,7 @@ interface Props {
   path: CandidatePath;
 }
 
-/** The maximum number of changes in a response of the service about one candidate. */
+/** The maximum number of changes in the service's response about one candidate. */
 const MOST_CHANGES = 500;
 
 /**

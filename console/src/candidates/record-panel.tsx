@@ -84,10 +84,10 @@ function RecordActions({ record }: { record: CandidateRecord }) {
   const absence = (excused: boolean) =>
     ask(
       {
-        title: excused ? 'Excuse the absence?' : 'Record that the candidate was absent?',
+        title: excused ? 'Excuse the absence?' : 'Record the candidate’s absence?',
         text: excused
-          ? 'This closes the booking and notifies the partners. The candidate can then be booked again until the scheduling window ends.'
-          : 'This closes the booking and the record, and notifies the partners.',
+          ? 'The booking will be closed, and the partners will be notified. A new exam can then be booked until the scheduling window ends.'
+          : 'The booking and the record will be closed, and the partners will be notified.',
         action: excused ? 'Excuse' : 'Record the absence',
         perform: () =>
           api.POST('/accounts/{account_code}/bookings/{booking_code}/absence', {
@@ -98,7 +98,9 @@ function RecordActions({ record }: { record: CandidateRecord }) {
       excused ? 'The absence was excused.' : 'The absence was recorded.',
     );
 
-  /** The actions on a record in display order. Some need an additional scope, because their route requires it. */
+  /**
+   * The actions on a record in display order. Some actions need an additional scope, because their route requires it.
+   */
   const OFFERED: readonly { action: Action; label: string; scope?: string; press: () => unknown }[] = [
     {
       action: 'APPROVE',
@@ -152,7 +154,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: 'Hold this record?',
-            text: 'The record cannot be booked until an operator releases the hold.',
+            text: 'No exam can be booked for this record until an operator releases the hold.',
             action: 'Hold',
             reason: 'required',
             perform: (reason) => api.POST('/admin/eligibilities/{svc_id}/hold', { params: byId, body: { reason } }),
@@ -170,7 +172,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: `Cancel booking ${booking}?`,
-            text: 'This notifies the partners. The candidate can then be booked again until the scheduling window ends.',
+            text: 'The partners will be notified. A new exam can then be booked until the scheduling window ends.',
             action: 'Cancel the booking',
             danger: true,
             perform: () => api.DELETE('/accounts/{account_code}/bookings/{booking_code}', { params: ofBooking }),
@@ -189,7 +191,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: `Cancel the record for ${test}?`,
-            text: 'The candidate will not be able to take this test with this record, and the record’s vouchers will be released. This cannot be undone, but you can create a new record.',
+            text: 'The candidate will no longer be able to use this record to take the test, and the record’s vouchers will be released. You cannot undo the cancellation, but you can create a new record.',
             action: 'Cancel the record',
             danger: true,
             perform: () =>

@@ -13,7 +13,7 @@ export function ResultButtons({ result }: { result: Result }) {
 
   async function showMedia() {
     const done = await confirm({
-      title: 'Show photo and video link?',
+      title: 'Show the photo and the video link?',
       text: 'The audit log will record that you viewed the photo and the video link.',
       action: 'Show',
       perform: () => Promise.resolve(),
@@ -61,7 +61,7 @@ function ResultDialog({ result, media, onClose }: { result: Result; media: boole
       <Shown query={found}>
         {({ body }) =>
           body === undefined ? (
-            <p>The result is not released. You need the scope “results” to read its content.</p>
+            <p>This result has not been released. To read it, you need the scope “results”.</p>
           ) : (
             <pre className="result" tabIndex={0} aria-label="Result">
               {JSON.stringify(body, null, 2)}

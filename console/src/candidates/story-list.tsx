@@ -15,7 +15,7 @@ const ICONS: Record<Entry['kind'], string> = {
   RESULT: 'M3 8.5l3.2 3.2L13 5',
 };
 
-/** Shows the history of a candidate: changes of records, bookings and results, each with its notifications. */
+/** Shows the history of a candidate: changes to records, bookings and results, each with its notifications. */
 export function StoryList({ entries }: { entries: readonly Entry[] }) {
   if (entries.length === 0) return <Empty>Nothing has happened yet.</Empty>;
   return (
@@ -64,7 +64,7 @@ function Appointment({ of: { notification } }: { of: Change }) {
   );
 }
 
-/** Shows a notification to a partner, with its outcome. */
+/** Shows a notification for a partner, with its outcome. */
 function Told({ notification }: { notification: Notification }) {
   const { id, state, failure } = notification;
   return (

@@ -5,10 +5,7 @@ export type Change = Schemas['ChangeModel'];
 export type Notification = Schemas['NotificationModel'];
 export type Result = Schemas['ResultSummaryModel'];
 
-/**
- * An entry of a candidate's timeline. It contains a change, or a notification or a result that belongs to no known
- * change.
- */
+/** An entry of a candidate's timeline: a change, or a notification or a result that belongs to no known change. */
 export interface Entry {
   key: string;
   at: string;
@@ -93,7 +90,7 @@ export function storyOf(
       notifications: told,
     })),
   ];
-  // The sort is stable, so changes of the same second keep their order.
+  // The sort is stable, so changes in the same second keep their order.
   return [...ofChanges, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 

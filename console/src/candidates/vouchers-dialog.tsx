@@ -31,7 +31,7 @@ export function VouchersDialog({ record, onClose, done }: Props) {
           form={form}
           name="voucher_codes"
           label="Voucher codes"
-          hint="Saving replaces the current voucher codes of the record with these codes. A voucher that you remove can be used again."
+          hint="When you save, these codes will replace the record’s current voucher codes. A voucher that you remove can be used again."
         />
       </Form>
     </Dialog>

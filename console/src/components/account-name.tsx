@@ -1,7 +1,7 @@
 import { useAccountOptions } from './account-options';
 import { Code } from './code';
 
-/** Shows an account by its name, with its code below. Without a known name, only the code is shown. */
+/** Shows an account by its name, with its code below. If the name is not known, only the code is shown. */
 export function AccountName({ code }: { code: string | null | undefined }) {
   const options = useAccountOptions();
   if (code == null) return <span className="nothing">–</span>;

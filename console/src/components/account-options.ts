@@ -27,7 +27,7 @@ const accountsQuery = queryOptions({
 
 const NONE: readonly Option[] = [];
 
-/** Returns the accounts of the operator, sorted by name, as options from which one is chosen. */
+/** Returns the accounts of the operator, sorted by name, as options from which the user chooses one. */
 export function useAccountOptions(): readonly Option[] {
   const isAdmin = useScopes().includes('admin');
   const { data = NONE } = useQuery({ ...accountsQuery, enabled: isAdmin });
@@ -39,7 +39,7 @@ export function useAccountOptions(): readonly Option[] {
   );
 }
 
-/** Returns whether the names of accounts have arrived, or will not arrive soon because their request failed. */
+/** Returns whether the names of accounts have arrived, or will not arrive soon because the request for them failed. */
 export function useHasAccountNames(): boolean {
   const isAdmin = useScopes().includes('admin');
   const { isPending, failureCount } = useQuery({ ...accountsQuery, enabled: isAdmin });

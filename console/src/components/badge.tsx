@@ -20,7 +20,7 @@ interface Props {
   /** The name of the state in the API. */
   state: string;
   tone?: Tone;
-  /** The text, if it differs from the words of the state's name. */
+  /** The text to show, if it differs from the words of the state's name. */
   children?: string;
 }
 
@@ -36,7 +36,7 @@ export function Badge({ state, tone = TONES[state] ?? 'quiet', children = stateT
   );
 }
 
-/** Converts the name of a state to words: `ERROR_QUEUE` becomes "Error queue". Other texts stay as they are. */
+/** Converts the name of a state to words: `ERROR_QUEUE` becomes "Error queue". Other strings stay as they are. */
 function stateText(state: string): string {
   return state === 'OK' || !/^[A-Z_]+$/.test(state)
     ? state

@@ -4,7 +4,10 @@ import { local } from './time-text';
 
 interface Series {
   label: string;
-  /** The name of a colour in site/look/tokens.css. Bars of the tone `bad` are hatched, and lines of `warn` are dashed. */
+  /**
+   * The name of a colour in site/look/tokens.css. Bars of the tone `bad` are hatched, and lines of the tone `warn` are
+   * dashed.
+   */
   tone: 'good' | 'bad' | 'accent' | 'warn';
   values: readonly (number | null)[];
   /** Bars are stacked in the order of the series. */
@@ -121,7 +124,7 @@ function slotText(time: number, index: number, series: readonly Series[], unit: 
   return `${local(new Date(time))}: ${values.join(', ')}`;
 }
 
-/** Returns the path through the values. A missing value interrupts it, and a single value becomes a dot. */
+/** Returns the path through the values. A missing value interrupts the path, and a single value becomes a dot. */
 function pathOf(values: readonly (number | null)[], place: (index: number, value: number) => string): string {
   return values
     .map((value, index) => {

@@ -2,7 +2,7 @@ import { dayText, hourText } from './time-text';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The longest period, in milliseconds, whose axis has hours as well as days. */
+/** The longest period, in milliseconds, whose time axis shows hours as well as days. */
 const HOURS_UP_TO_MS = 2 * DAY_MS;
 /** The minimum distance between the centres of two labels, in pixels. */
 const LABEL_PX = 56;

@@ -78,8 +78,7 @@ const SPARK_HEIGHT = 24;
 
 /**
  * Draws the delivered and failed attempts of each hour as bars without axes, small enough for a table cell. Bars of
- * failed attempts hang below the line, so that they can be distinguished from the bars of delivered attempts without
- * colour.
+ * failed attempts hang below the line, so that the two kinds of bars can be distinguished without colour.
  */
 export function Sparkline({ delivered, failed, label }: SparklineProps) {
   const above = Math.max(1, ...delivered);

@@ -6,7 +6,7 @@ import { ProblemNote } from './states';
 
 export interface Question {
   title: string;
-  /** The name of a person or an object in the title. */
+  /** The name of a person or an object, which is shown in the title. */
   name?: string;
   /** The text of the question: the consequence of the action, and the number of affected items. */
   text: ReactNode;
@@ -58,7 +58,7 @@ export function ConfirmDialog({ question, answer }: Asked) {
         {reason && (
           <TextField
             label="Reason"
-            hint={`The reason is recorded with the action and in the audit log.${reason === 'optional' ? ' The reason is optional.' : ''}`}
+            hint={`The reason will be saved with the action.${reason === 'optional' ? ' The reason is optional.' : ''}`}
             value={why}
             onChange={setWhy}
             rows={2}

@@ -2,7 +2,7 @@ import { Button } from './button';
 import { Code } from './code';
 import { toast } from './toast';
 
-/** Shows a text, such as an id, with a button that copies it to the clipboard. */
+/** Shows a string, such as an id, with a button that copies it to the clipboard. */
 export function Copyable({ text, shown = text }: { text: string; shown?: string }) {
   return (
     <span className="copyable">
@@ -31,6 +31,6 @@ async function copy(text: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     toast('Copied.');
   } catch {
-    toast('The browser does not allow this page to copy text. Select the text and copy it manually.', 'bad');
+    toast('Your browser does not allow this page to copy text. Select the text and copy it manually.', 'bad');
   }
 }

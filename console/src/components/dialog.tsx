@@ -17,7 +17,7 @@ interface Props {
 
 /**
  * Shows a modal dialog. The dialog keeps the focus inside, Escape closes it, and the focus then returns to the element
- * that had it before.
+ * that had the focus before.
  */
 export function Dialog({ title, name, onClose, children, role = 'dialog' }: Props) {
   return (

@@ -12,7 +12,7 @@ interface TextProps extends Labelled {
   value: string;
   onChange: (value: string) => void;
   type?: 'text' | 'password' | 'search' | 'email' | 'url' | 'datetime-local' | 'number';
-  /** The number of lines of a field for longer texts; omitted for a field with one line. */
+  /** The number of lines of a field for longer text; omitted for a field with one line. */
   rows?: number;
   maxLength?: number;
   autoComplete?: string;
@@ -144,7 +144,7 @@ interface ChoicesProps extends Labelled {
   options: readonly Option[];
 }
 
-/** Shows checkboxes with which the user chooses any number of a few options. */
+/** Shows checkboxes for a few options. The user can choose any number of them. */
 export function Choices({ label, hint, fault, value, onChange, options }: ChoicesProps) {
   const id = useId();
   return (

@@ -12,7 +12,10 @@ interface FilterProps {
   apply: (name: string, value: string) => void;
 }
 
-/** Shows one filter as a field. A choice applies immediately; a text applies on Enter or when the field loses the focus. */
+/**
+ * Shows one filter as a field. A choice applies immediately; typed text applies on Enter or when the field loses the
+ * focus.
+ */
 export function FilterField(props: FilterProps) {
   const { options, useOptions } = props.filter;
   if (useOptions) return <LoadedFilter {...props} useOptions={useOptions} />;

@@ -31,7 +31,7 @@ export interface KnownRule extends FieldRule {
 export type SchemaName = keyof Schemas;
 
 /**
- * Returns the rule of a member of a request body by its path, such as `auth/token`. An unknown path is a programming
+ * Returns the rule for the member of a request body at a path, such as `auth/token`. An unknown path is a programming
  * error.
  */
 export function ruleOf(schema: SchemaName, path: string): KnownRule {
@@ -79,7 +79,7 @@ export function faultOf(rule: KnownRule, value: FieldValue): string | undefined 
   if (value.length < (rule.minLength ?? 0)) return `At least ${rule.minLength} characters.`;
   if (value.length > (rule.maxLength ?? Infinity)) return `At most ${rule.maxLength} characters.`;
   if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(value))
-    return rule.description ?? 'The value contains characters or a format that is not allowed.';
+    return rule.description ?? 'The value has the wrong format or contains characters that are not allowed.';
   return undefined;
 }
 

@@ -30,5 +30,5 @@ export function useLater<Props>(load: Load<Props>) {
 }
 
 export function tellMissing(error: Error): void {
-  toast(`This data could not be loaded: ${error.message}`, 'bad');
+  toast(`This part of the console could not be loaded: ${error.message}`, 'bad');
 }

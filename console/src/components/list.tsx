@@ -8,11 +8,13 @@ import { Table, type TableProps } from './table';
 
 interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'list' | 'count' | 'load' | 'loadRest'>, ListSource<Row> {}
 
-/** Shows a list of the API page by page. The user can choose its columns, and save all matching rows as a CSV file. */
+/**
+ * Shows a list from the API page by page. The user can choose its columns, and save all matching rows as a CSV file.
+ */
 export function List<Row extends object>({ queryKey, load, ...table }: Props<Row>) {
   const query = useInfiniteQuery({
     ...listQuery({ queryKey, load }),
-    // After the filter was changed, the old rows stay visible until the new rows arrive.
+    // After the filter has changed, the old rows stay visible until the new rows arrive.
     placeholderData: keepPreviousData,
   });
   const { fetchNextPage, hasNextPage, isFetching, isError } = query;
@@ -36,9 +38,9 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
       <Table
         {...table}
         rows={rows}
-        // Placeholder rows belong to the previous filter; the empty key makes the new rows count as a new list. In a
-        // sorted list, the rows of a further page appear between the rows that are already shown, so the list gets a
-        // new key with each page.
+        // Placeholder rows belong to the previous filter. Their list has an empty key, so that the new rows count as a
+        // new list. In a sorted list, the rows of a further page appear between the rows that are already shown, so the
+        // list gets a new key with each page.
         list={query.isPlaceholderData ? '' : isSorted ? `${key} ${pages}` : key}
         load={load}
         count={query.hasNextPage ? countText(rows.length, isSorted && !isWaiting) : undefined}

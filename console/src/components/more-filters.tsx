@@ -15,7 +15,7 @@ export function MoreFilters({ children }: { children: ReactNode }) {
     const leave = ({ target }: Event) => {
       if (!frame.current?.contains(target as Node)) setOpen(false);
     };
-    // A click and `focusin` occur after the event with which a field loses the focus. A text that the user has typed is
+    // A click and `focusin` occur after the event with which a field loses the focus. Text that the user has typed is
     // therefore applied before the panel closes.
     document.addEventListener('click', leave);
     document.addEventListener('focusin', leave);

@@ -33,7 +33,7 @@ export function SecretDialog({
 export function useSecretGuard(isShown: boolean): void {
   useBlocker({
     disabled: !isShown,
-    // The browser itself asks before it reloads or closes the page.
+    // The browser itself asks the user before it reloads or closes the page.
     enableBeforeUnload: isShown,
     shouldBlockFn: async () => {
       const leaves = await confirm({

@@ -11,7 +11,7 @@ interface Sortable<Row> {
 
 const TEXTS = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
-/** Returns the rows, sorted by the text of a column. Rows without a text are last in both directions. */
+/** Returns the rows, sorted by the text of a column. Rows without text are last in both directions. */
 export function sortedBy<Row>(
   rows: readonly Row[],
   columns: readonly Sortable<Row>[],

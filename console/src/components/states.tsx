@@ -19,7 +19,10 @@ export function Empty({ children, good = false }: { children: ReactNode; good?: 
   return <div className={good ? 'empty good' : 'empty'}>{children}</div>;
 }
 
-/** Shows an error: the problem, its reason, its faults, and the request id by which the request is found in the log. */
+/**
+ * Shows an error: the problem, its reason, its faults, and the request id by which operators find the request in the
+ * log.
+ */
 export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof ProblemError ? error : null;
   const { detail, failure, reason, http_status: status, excerpt, allowed_from: from } = problem?.problem ?? {};
@@ -82,7 +85,7 @@ export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
     <div className="note warn stale" role="status">
-      This data is not up to date. It was loaded at <Time at={new Date(of.dataUpdatedAt).toISOString()} short />.{' '}
+      This data is not up to date. Last loaded: <Time at={new Date(of.dataUpdatedAt).toISOString()} short />.{' '}
       {of.error instanceof Error ? of.error.message : ''}{' '}
       <Button small onPress={() => void of.refetch()}>
         Try again
@@ -111,7 +114,7 @@ export function useInParts<T>({ data, isError, error, dataUpdatedAt, refetch }: 
   return { data: useDeferredValue(data), isError, error, dataUpdatedAt, refetch };
 }
 
-/** Shows a query in each of its states: loading, failed, stale, loaded. */
+/** Shows a query in each of its states: loading, failed, stale or loaded. */
 export function Shown<T>({ query, children }: { query: Loaded<T>; children: (data: T) => ReactNode }) {
   if (query.data === undefined)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;

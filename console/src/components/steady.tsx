@@ -33,7 +33,7 @@ const NONE: ReadonlySet<string> = new Set();
  * Keeps the rows of a live list from moving while the user interacts with them.
  *
  * 1. While the pointer or the keyboard focus is on the rows or on the content below them, new rows are not shown and
- *    removed rows keep their place. Other changes of a row are shown immediately.
+ *    removed rows keep their place. Other changes to a row are shown immediately.
  * 2. All changes are shown when pointer and focus leave the list, when the operator asks for them, after an operator's
  *    action, and when another `list` is shown.
  */
@@ -57,7 +57,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   useEffect(() => {
     if (!isHeld) return undefined;
     const look = (event: Event) => {
-      // While the keyboard focus moves between two elements of a list, no element has it for a moment.
+      // While the keyboard focus moves between two elements of a list, no element has the focus for a moment.
       const isBetween = event.type === 'focusout' && (event as FocusEvent).relatedTarget !== null;
       if (!isBetween && !isInUse(frame.current)) show();
     };
@@ -81,7 +81,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
 
 const KINDS = ['pointerover', 'pointerout', 'focusin', 'focusout'] as const;
 
-/** Shows the note about new rows that are not shown yet. The note replaces another text, so that no content moves. */
+/** Shows the note about new rows that are not shown yet. The note replaces other text, so that no content moves. */
 export function HeldNote({ held: { text, show } }: { held: Held }) {
   return (
     <Button small aria-label={`${text}: show`} onPress={show}>

@@ -34,11 +34,11 @@ interface TextColumn<Row> {
   text: (row: Row) => string | number | null | undefined;
   /**
    * The format in which the cell shows the text; plain text by default. `time` and `exact` show a time that the API has
-   * sent, `exact` with its seconds. `id` adds a copy button, `badge` shows a state, and `account` shows the name of an
-   * account with its code.
+   * sent; `exact` includes the seconds. `id` adds a copy button, `badge` shows a state, and `account` shows the name of
+   * an account with its code.
    */
   as?: 'time' | 'exact' | 'name' | 'code' | 'id' | 'badge' | 'account';
-  /** Renders the column's cell if it shows more than the text. */
+  /** Renders the column's cell if the cell shows more than the text. */
   cell?: (row: Row) => ReactNode;
 }
 
@@ -70,9 +70,9 @@ export interface TableProps<Row> {
   selection?: Selection;
   /** The text that is shown instead of the number of rows. */
   count?: string;
-  /** Loads the remaining rows for the CSV file, if `rows` are not all rows of the list. */
+  /** Loads the remaining rows for the CSV file, if `rows` does not contain all rows of the list. */
   load?: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
-  /** Called when the user sorts the rows, if `rows` are not all rows of the list. */
+  /** Called when the user sorts the rows, if `rows` does not contain all rows of the list. */
   loadRest?: () => void;
 }
 

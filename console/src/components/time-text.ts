@@ -74,7 +74,7 @@ function cityOf(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ');
 }
 
-/** Returns how far a time zone is ahead of UTC at a moment, in milliseconds. */
+/** Returns how far a time zone is ahead of UTC at a given moment, in milliseconds. */
 function aheadOf(zone: string, at: number): number {
   const parts = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,
@@ -99,8 +99,8 @@ function aheadOf(zone: string, at: number): number {
 export function toUtcText(value: string, zone = HERE): string {
   const asUtc = Date.parse(`${value}Z`);
   if (Number.isNaN(asUtc)) return value;
-  // The first offset is computed as if the typed time were UTC. Near a change of daylight saving time, it may be wrong,
-  // so the offset at the resulting moment is used.
+  // The first offset is computed as if the typed time were UTC. Near the start or end of daylight saving time, it may
+  // be wrong, so the offset at the resulting moment is used.
   const near = asUtc - aheadOf(zone, asUtc);
   return `${new Date(asUtc - aheadOf(zone, near)).toISOString().slice(0, 19)}Z`;
 }

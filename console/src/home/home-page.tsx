@@ -23,7 +23,7 @@ const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], str
   ['later', 'later, or unknown', 'quiet'],
 ];
 
-/** Shows only the work for which an operator is needed now. */
+/** Shows only the work that needs an operator now. */
 export function HomePage() {
   useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [overviewQuery.queryKey]);
   const overview = useInParts(
@@ -63,12 +63,12 @@ function Everything({ overview }: { overview: Overview }) {
     <>
       {allIsWell ? (
         <p className="summary good">
-          <strong>All is well.</strong> All notifications are delivered, and no work is waiting for you.
+          <strong>All is well.</strong> There are no undelivered notifications, and no work is waiting for you.
         </p>
       ) : (
         // The summary has the same height whether or not action is needed, so that the content below it does not move.
         <p className="summary">
-          <strong>Action needed.</strong> Select a highlighted figure to see the items behind it.
+          <strong>Action needed.</strong> Select a highlighted number to see the corresponding items.
         </p>
       )}
       <div className="tiles">
@@ -109,7 +109,7 @@ function Everything({ overview }: { overview: Overview }) {
               </Link>
             </p>
             <Chart
-              label={`Attempts per hour: ${delivered} delivered, ${failed} failed in 24 hours`}
+              label={`Delivery attempts by hour (last 24 hours: ${delivered} delivered, ${failed} failed)`}
               height={150}
               {...chart}
             />

@@ -28,7 +28,7 @@ export function PartnersInTrouble({ partners, counts }: { partners: readonly Par
             {counts.well === 0
               ? 'No partner is connected yet.'
               : counts.well === 1
-                ? 'The only partner is healthy.'
+                ? 'The only connected partner is healthy.'
                 : `All ${counts.well.toLocaleString('en')} partners are healthy.`}
           </Empty>
         )}

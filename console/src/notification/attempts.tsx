@@ -16,7 +16,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   AUTO: 'Automatic retry',
   MANUAL: 'Manual resend',
   REPLAY: 'Replay',
-  RENEWED: 'Repeated with a new token or connection',
+  RENEWED: 'Retried with a new token or connection',
 };
 
 /** Shows each attempt to deliver the notification: the request, its duration, and the partner's response. */
@@ -43,7 +43,7 @@ export function Attempts({ notification, subscription }: AttemptsProps) {
           {attempt.excerpt ? (
             <>
               <h3>Partner’s answer</h3>
-              <pre tabIndex={0} aria-label={`Answer to attempt ${index + 1}`}>
+              <pre tabIndex={0} aria-label={`Partner’s answer to attempt ${index + 1}`}>
                 {attempt.excerpt}
               </pre>
             </>

@@ -48,7 +48,7 @@ export function curlOf(
   ].join(' \\\n  ');
 }
 
-/** Quotes a text as one word of a POSIX shell. */
+/** Quotes a string as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -51,7 +51,7 @@ function OneNotification({ notification }: { notification: Notification }) {
       title: deed === 'resend' ? 'Resend this notification?' : 'Resolve this notification?',
       text:
         deed === 'resend'
-          ? 'This sends the notification immediately, even if the partner is down.'
+          ? 'The notification will be sent immediately, even if the partner is down.'
           : 'Resolve a notification if its event was handled in another way. The notification will be kept, but never sent again.',
       reason: deed === 'resend' ? 'optional' : 'required',
       action: deed === 'resend' ? 'Resend' : 'Resolve',
@@ -128,7 +128,7 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['webhook-id', <Copyable text={id} />],
         ]}
       />
-      <Section title={`All events of this ${record === null ? 'booking' : 'record'}, in order`}>
+      <Section title={`All events for this ${record === null ? 'booking' : 'record'}, oldest first`}>
         <BookingTimeline notification={notification} />
       </Section>
       <NotificationContent notification={notification} subscription={subscription} />

@@ -25,9 +25,9 @@ export function failureText(failure: Notification['failure']): string {
 }
 
 const REASONS: Record<string, string> = {
-  NO_MATCHING_RECORD: 'The partner knows no such candidate or exam',
-  GIVEN_UP: 'Retries have stopped, because the partner accepted no notification for too long',
-  ONLY_THIS_EVENT: 'The partner answers only this event with status 500',
+  NO_MATCHING_RECORD: 'The partner does not know this candidate or exam',
+  GIVEN_UP: 'Automatic retries have stopped, because the partner was down or busy for too long',
+  ONLY_THIS_EVENT: 'The partner returns status 500 for this event only',
 };
 
 /** Returns the description of a failure's reason; for an unknown reason, returns its code. */
@@ -67,7 +67,7 @@ const RECORD_CHANGES: Record<Schemas['SubscriptionModel']['record_changes'][numb
   ERASED: 'Candidate erased',
 };
 export const RECORD_CHANGE_OPTIONS: readonly Option[] = Object.entries(RECORD_CHANGES);
-/** The options of the event filter: the events of bookings and the changes of records. */
+/** The options of the event filter: booking events and record changes. */
 export const NOTIFIED_OPTIONS: readonly Option[] = [...CHANGE_REASON_OPTIONS, ...RECORD_CHANGE_OPTIONS];
 
 /** Returns the words for the event of a notification. */

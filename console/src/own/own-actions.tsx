@@ -7,7 +7,7 @@ import { ProblemNote } from '../components/states';
 import { toast } from '../components/toast';
 import { SigningSecretDialog } from '../partners/signing-secret-dialog';
 
-/** Shows the buttons for the actions of a partner on its own subscription. */
+/** Shows the buttons for a partner's actions on its own subscription. */
 export function OwnActions({ subscription }: { subscription: Schemas['OwnSubscription'] }) {
   const { id, state, suspended_by: by } = subscription;
   const [secret, setSecret] = useState<string | null>(null);
@@ -19,18 +19,18 @@ export function OwnActions({ subscription }: { subscription: Schemas['OwnSubscri
   async function pause() {
     const done = await confirm({
       title: 'Pause the delivery?',
-      text: 'No notifications will be sent to you until you resume the delivery. Your events will be kept, and sent in order afterwards.',
+      text: 'You will receive no notifications until you resume the delivery. Your events will be kept, and then sent in order.',
       action: 'Pause',
       perform: () => api.POST('/partner/subscriptions/{id}/suspend', { params }),
     });
-    if (done) toast('The delivery was paused. Your events are kept.');
+    if (done) toast('The delivery was paused. Your events are kept until you resume the delivery.');
     await refresh();
   }
 
   async function resume() {
     const done = await confirm({
       title: 'Resume the delivery?',
-      text: 'This sends all waiting notifications now, oldest first.',
+      text: 'All waiting notifications will be sent now, oldest first.',
       action: 'Resume',
       perform: () => api.POST('/partner/subscriptions/{id}/resume', { params }),
     });

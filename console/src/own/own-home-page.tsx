@@ -18,9 +18,9 @@ export function OwnHomePage() {
 function Choice({ of }: { of: readonly Subscription[] }) {
   if (of.length === 1) return <Navigate to="/own/$id" params={{ id: of[0].id }} replace />;
   return (
-    <Page title="My subscriptions" lead="Each subscription receives the notifications of one account at one address.">
+    <Page title="My subscriptions" lead="Each subscription delivers the notifications for one account to one address.">
       {of.length === 0 ? (
-        <Empty>No subscription is assigned to your user. Please contact the operators of the service.</Empty>
+        <Empty>You have no subscriptions. Please contact the operators of the service.</Empty>
       ) : (
         <ul className="panel own-list">
           {of.map((subscription) => {

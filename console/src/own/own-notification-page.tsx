@@ -14,7 +14,7 @@ import { NotificationContent } from '../notification/notification-content';
 import { notifiedText, failureText, retryText } from '../notification/words';
 import { ownNotificationQuery, ownSubscriptionQuery } from './own-queries';
 
-/** Shows a partner one of its notifications, with the answers of its endpoint. */
+/** Shows a partner one of its notifications, with the responses from its endpoint. */
 export function OwnNotificationPage() {
   const { id } = useParams({ from: '/own/notifications/$id' });
   const notification = useQuery(ownNotificationQuery(id));
@@ -34,7 +34,7 @@ function One({ notification }: { notification: Schemas['NotificationDetail'] }) 
       title: 'Send this notification again?',
       text: isQueued
         ? 'The service will send you the notification immediately.'
-        : 'The notification was delivered. The service will send it to you once more, with the same id and content.',
+        : 'The notification has already been delivered. The service will send it to you once more, with the same id and content.',
       action: 'Send again',
       perform: () =>
         isQueued

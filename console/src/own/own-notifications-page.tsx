@@ -18,7 +18,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'to', label: 'Created before', type: 'moment' },
 ];
 
-/** The columns of the operators' list that contain no links to operators' pages. */
+/** The columns of the operators' list, except those with links to operators' pages. */
 const PLAIN = ['event', 'exam', 'state', 'failure', 'retry', 'created', 'delivered', 'id'];
 const COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
   {
@@ -39,12 +39,12 @@ const COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
   ...NOTIFICATION_COLUMNS.filter(({ id }) => PLAIN.includes(id)),
 ];
 
-/** Shows a partner the notifications to its own subscriptions. */
+/** Shows a partner the notifications for its own subscriptions. */
 export function OwnNotificationsPage() {
   const search = useSearch({ from: '/own/notifications' });
   const query = notificationQuery(search);
   return (
-    <Page title="Notifications" lead="All notifications to you, newest first.">
+    <Page title="Notifications" lead="All your notifications, newest first.">
       <Filters of={FILTERS} />
       <List
         name="own-notifications"

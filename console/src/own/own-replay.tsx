@@ -24,7 +24,7 @@ export function OwnReplay() {
   async function replay() {
     await confirm({
       title: 'Replay the last 7 days?',
-      text: 'All notifications of the last 7 days that were delivered to you will be sent again, with the same ids and content. Your program can recognise repeated notifications by their webhook-id.',
+      text: 'All notifications from the last 7 days that were delivered to you will be sent again, with the same ids and content. Your program can recognise repeated notifications by the header webhook-id.',
       action: 'Replay',
       perform: async () => {
         const from = `${new Date(Date.now() - WEEK_MS).toISOString().slice(0, 19)}Z`;
@@ -38,7 +38,7 @@ export function OwnReplay() {
   return (
     <Section title="Replay" actions={<Button onPress={() => void replay()}>Replay the last 7 days …</Button>}>
       <p className="hint">
-        A replay sends delivered notifications again. Use it when your program has lost notifications.
+        A replay sends delivered notifications again. Use a replay if your program has lost notifications.
       </p>
       {job !== undefined && <Progress id={job} />}
     </Section>

@@ -17,7 +17,7 @@ const FIELDS: Record<AuthType, Record<string, string>> = {
   oauth2_client_credentials: {
     'auth/token_url': 'Token URL',
     'auth/client_id': 'Client id',
-    [CLIENT_AUTH]: 'Client authentication at the token service',
+    [CLIENT_AUTH]: 'Client authentication method',
     'auth/client_secret': 'Client secret',
     'auth/scope': 'Scope',
     'auth/audience': 'Audience',
@@ -35,17 +35,17 @@ export const AUTH_OPTIONS: readonly Option[] = [
 ];
 
 const CLIENT_AUTH_OPTIONS: readonly Option[] = [
-  ['basic', 'Client id and secret with HTTP Basic'],
+  ['basic', 'Client id and secret with HTTP Basic authentication'],
   ['post', 'Client id and secret in the request body'],
-  ['private_key_jwt', 'Signature with a key of this service (no secret)'],
+  ['private_key_jwt', 'Signature with this service’s key (no secret)'],
 ];
 
 const HINTS: Record<string, string> = {
-  [HEADERS]: 'Enter one header per line, such as X-Api-Key: 12345. The values are not shown again.',
-  'auth/client_secret': 'The secret is not needed when the service signs in with a signature.',
-  'auth/scope': 'Enter a scope only if the token service requires it.',
-  'auth/audience': 'Enter an audience only if the token service requires it.',
-  'auth/resource': 'Enter a resource only if the token service requires it (RFC 8707).',
+  [HEADERS]: 'Enter one header per line, such as X-Api-Key: 12345. The values will not be shown again.',
+  'auth/client_secret': 'No secret is needed if the service authenticates with a signature.',
+  'auth/scope': 'Enter a scope only if the token service requires one.',
+  'auth/audience': 'Enter an audience only if the token service requires one.',
+  'auth/resource': 'Enter a resource (RFC 8707) only if the token service requires one.',
 };
 
 /** Returns the empty form fields for a type of partner authentication. */

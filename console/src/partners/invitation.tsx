@@ -26,7 +26,7 @@ export function InvitePartner({ subscription }: { subscription: Schemas['Subscri
     const made = newInvitation(subscription);
     const done = await confirm({
       title: 'Invite this partner to the console?',
-      text: 'This creates a user for the partner. The user will see this subscription and its notifications, but no other page. The password will be shown only once.',
+      text: 'A user will be created for the partner. The user will see only this subscription and its notifications. The password will be shown only once.',
       action: 'Create the invitation',
       perform: () =>
         api.POST('/admin/users', { body: { ...made, scopes: ['partner'], subscription_ids: [subscription.id] } }),

@@ -29,17 +29,17 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
   async function suspend() {
     const done = await confirm({
       title: 'Suspend this partner?',
-      text: 'No notifications will be sent until you resume the partner. The events will be kept, and sent in order afterwards.',
+      text: 'No notifications will be sent until you resume the partner. Its events will be kept, and then sent in order.',
       action: 'Suspend',
       perform: () => api.POST('/admin/subscriptions/{id}/suspend', { params }),
     });
-    if (done) await settled('The partner was suspended. Its events are kept.');
+    if (done) await settled('The partner was suspended. Its events are kept until you resume the partner.');
   }
 
   async function resume() {
     const done = await confirm({
       title: 'Resume this partner?',
-      text: 'This sends all waiting notifications now, oldest first.',
+      text: 'All waiting notifications will be sent now, oldest first.',
       action: 'Resume',
       perform: () => api.POST('/admin/subscriptions/{id}/resume', { params }),
     });
@@ -70,7 +70,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
             {name ?? url ?? 'This partner'} will receive no more notifications.{' '}
             {waiting === 0
               ? 'No notification is waiting for this partner.'
-              : `The undelivered events of ${counted(waiting, 'booking', 'bookings')} will be resolved and never sent.`}
+              : `The undelivered events for ${counted(waiting, 'booking', 'bookings')} will be resolved and never sent.`}
           </p>
           <p>This cannot be undone.</p>
         </>

@@ -55,7 +55,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       actions={
         <>
           <LinkButton to="/queue" search={{ subscription_id: id }}>
-            Error queue of this partner
+            Error queue for this partner
           </LinkButton>
           {isAdmin && (
             <LinkButton to="/partners/$id/settings" params={{ id }}>
@@ -115,7 +115,7 @@ function Failing({ since, id }: { since: string | null | undefined; id: string }
   );
 }
 
-/** Shows the attempts of seven days as charts. */
+/** Shows the attempts of the last seven days as charts. */
 export function Charts({ statistics: { hours } }: { statistics: Statistics }) {
   const { at, attempts, times } = useMemo(() => chartsOf(hours), [hours]);
   const causes = new Map<string, number>();
@@ -123,7 +123,7 @@ export function Charts({ statistics: { hours } }: { statistics: Statistics }) {
     for (const [cause, count] of Object.entries(failed)) causes.set(cause, (causes.get(cause) ?? 0) + count);
   return (
     <div className="charts">
-      <Chart label="Delivered and failed attempts per hour" at={at} series={attempts} />
+      <Chart label="Successful and failed delivery attempts per hour" at={at} series={attempts} />
       <Chart label="Attempt duration by hour" unit="ms" at={at} series={times} />
       {causes.size > 0 && (
         <p className="hint">
@@ -137,7 +137,7 @@ export function Charts({ statistics: { hours } }: { statistics: Statistics }) {
   );
 }
 
-/** Builds the data series of the charts. The result is memoized, because a chart of a week has many parts. */
+/** Builds the data series of the charts. The result is memoized, because a chart for a week has many parts. */
 function chartsOf(hours: Statistics['hours']) {
   const failedIn = (failed: Record<string, number>) => Object.values(failed).reduce((sum, count) => sum + count, 0);
   return {
@@ -166,8 +166,8 @@ function Replay({ id }: { id: string }) {
   return (
     <Section title="Replay">
       <p className="hint">
-        A replay sends delivered notifications again, with the same ids and content. Use it when the partner has lost
-        notifications.
+        A replay sends delivered notifications again, with the same ids and content. Use a replay if the partner has
+        lost notifications.
       </p>
       <Filters of={REPLAY_FILTERS} />
       <BulkButtons kinds={['replay']} filter={{ ...filterOf(search), subscription_id: id }} />

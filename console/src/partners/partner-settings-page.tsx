@@ -29,7 +29,7 @@ export function PartnerSettingsPage() {
           </Link>
         </>
       }
-      lead="A new address must be verified. Until the verification, the service keeps the notifications. If the new address is on another host, enter the credentials again."
+      lead="A new address must be verified before notifications are sent to it. Until then, the service keeps the notifications. If the new address has a different host, enter the credentials again."
     >
       <Shown query={subscription}>{(found) => <Settings subscription={found} />}</Shown>
     </Page>

@@ -35,8 +35,8 @@ export function SampleSection({ subscription: { id, state } }: { subscription: S
         </Button>
       </div>
       <p className="hint">
-        A sample notification names a candidate who does not exist. "Verify" sends a sample, and activates the partner
-        if the partner answers with status 200.
+        A sample notification is about a fictitious candidate. "Verify" sends a sample, and activates the partner if the
+        partner answers with status 200.
       </p>
       {error !== null && <ProblemNote error={error} />}
       <div aria-live="polite">{report && <SampleReport report={report} />}</div>

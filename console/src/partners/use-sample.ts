@@ -14,7 +14,7 @@ interface Sample {
   send: (body: Body) => Promise<void>;
 }
 
-/** Sends sample notifications to a partner, and keeps the report about the last one. */
+/** Sends sample notifications to a partner, and keeps the report about the last sample. */
 export function useSample(id: string): Sample {
   const [report, setReport] = useState<Report | null>(null);
   const [error, setError] = useState<unknown>(null);

@@ -34,7 +34,7 @@ const WORDS: Record<BulkKind, { title: string; action: string; text: string }> =
   replay: {
     title: 'Replay delivered notifications?',
     action: 'Replay',
-    text: 'The partner will receive the same notifications again, with the same ids, and in order for each booking.',
+    text: 'The partner will receive the same notifications again, with the same ids. The notifications for each booking will be sent in order.',
   },
 };
 
@@ -49,8 +49,8 @@ interface Props {
 }
 
 /**
- * Shows how many notifications match a filter, and the first of them. Starts a job for them when the operator has given
- * a reason.
+ * Shows the number of notifications that match a filter, and the first few of these notifications. Starts a job for
+ * them when the operator has given a reason.
  */
 export function BulkDialog({ kind, filter, onClose }: Props) {
   const { title, action, text } = WORDS[kind];
@@ -120,7 +120,7 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
                     </ol>
                     <TextField
                       label="Reason"
-                      hint="The reason is recorded with the job, with its notifications and in the audit log."
+                      hint="The reason will be saved with the job."
                       value={reason}
                       onChange={setReason}
                       rows={2}
@@ -160,7 +160,7 @@ function Chosen({ filter }: { filter: QueueFilter }) {
   return (
     <p className="hint">
       {texts.length === 0
-        ? 'No filter is set: the job will cover the whole error queue.'
+        ? 'No filter is set, so the job will cover the whole error queue.'
         : texts.map(([name, value]) => `${name}: ${value}`).join(' · ')}
     </p>
   );

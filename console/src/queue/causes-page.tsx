@@ -111,7 +111,7 @@ const COLUMNS: readonly Column<Cause>[] = [
 
 function WhatToDo({ cause }: { cause: Cause }) {
   const { text, place: best } = hintFor(cause);
-  // Staff of single accounts may not change the settings of a partner.
+  // Operators with the scope `support` may not change the settings of a partner.
   const isAdmin = useScopes().includes('admin');
   const place = best === 'settings' && !isAdmin ? 'partner' : best;
   return (
@@ -158,7 +158,7 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      // Until the number arrives, a space keeps its line free, so that the page does not move.
+      // Until the number arrives, a space keeps the height of its line, so that the content below does not move.
       lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>
@@ -180,7 +180,7 @@ export function CausesPage() {
               list={JSON.stringify(search)}
               empty={
                 all.length === 0
-                  ? 'The error queue is empty. All notifications are delivered.'
+                  ? 'The error queue is empty. No notifications need your attention.'
                   : 'No entries match these filters. Clear a filter to see more.'
               }
               emptyIsGood={all.length === 0}
@@ -196,7 +196,7 @@ export function CausesPage() {
 }
 
 function leadOf(total: number, causes: number): string {
-  if (total === 0) return 'No notification is in the error queue.';
+  if (total === 0) return 'There are no notifications to show.';
   const notifications = counted(total, 'notification is', 'notifications are');
   return `${notifications} in the error queue, for ${counted(causes, 'cause', 'causes')}.`;
 }

@@ -10,7 +10,7 @@ const ACTIONS: readonly ChosenAction[] = [
     past: 'resent',
     primary: true,
     reason: 'optional',
-    text: 'This sends each notification immediately, even if its partner is down.',
+    text: 'Each notification will be sent immediately, even if its partner is down.',
     refusal: REFUSAL,
     perform: (id, reason) =>
       api.POST('/admin/error-queue/{notification_id}/resend', {

@@ -18,11 +18,11 @@ const OF_REASON: Record<string, Hint> = {
     place: 'settings',
   },
   SELF_SIGNED_CERT_IN_CHAIN: {
-    text: 'The certificate was issued by the partner’s own certificate authority. Enter that authority in the settings of the partner.',
+    text: 'The certificate was issued by the partner’s own certificate authority. Enter the certificate of that authority in the settings of the partner.',
     place: 'settings',
   },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
-    text: 'The partner does not send its complete certificate chain. Ask the partner to add it, or enter the certificate authority in the settings.',
+    text: 'The partner does not send its complete certificate chain. Ask the partner to send the complete chain, or enter the certificate authority in the settings.',
     place: 'settings',
   },
   ERR_TLS_CERT_ALTNAME_INVALID: {
@@ -49,7 +49,7 @@ export function hintFor({ failure, reason, http_status: status, retry }: Cause):
   switch (failure) {
     case 'dns':
       return {
-        text: 'The host name of the partner does not exist. Correct the address, or ask the partner for the right one.',
+        text: 'The host name of the partner does not exist. Correct the address, or ask the partner for the right host name.',
         place: 'settings',
       };
     case 'connect':
@@ -69,7 +69,7 @@ export function hintFor({ failure, reason, http_status: status, retry }: Cause):
       };
     case 'auth':
       return {
-        text: 'The partner refuses the credentials of the service. Enter new credentials, then resend the notifications.',
+        text: 'The partner refuses the service’s credentials. Enter new credentials, then resend the notifications.',
         place: 'settings',
       };
     case 'redirect':
@@ -99,7 +99,7 @@ export function hintFor({ failure, reason, http_status: status, retry }: Cause):
       };
     case 'protocol':
       return {
-        text: 'The partner does not answer with status 200. Send the answer to the partner and ask for a correction.',
+        text: 'The partner’s answer is not a valid response with status 200. Send the answer to the partner, and ask for a correction.',
         place: 'notifications',
       };
   }

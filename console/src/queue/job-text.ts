@@ -18,7 +18,7 @@ export function kindText(kind: Job['kind']): string {
   return KINDS[kind];
 }
 
-/** Returns the conditions of a job's filter, except partner and account. */
+/** Returns the conditions of a job's filter, except the partner and the account. */
 export function conditionsOf({ filter }: Job): QueueFilter {
   const { subscription_id: _partner, account_code: _account, ...others } = filter as QueueFilter;
   return others;
@@ -84,5 +84,5 @@ function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   const failures = because
     .split(', ')
     .map((failure) => failureText(failure as Schemas['NotificationModel']['failure']));
-  return `This job was paused automatically, because deliveries failed: ${failures.join(', ')}. Resume the job when these partners are healthy again.`;
+  return `This job was paused automatically, because deliveries failed: ${failures.join(', ')}. Resume the job when the affected partners are healthy again.`;
 }

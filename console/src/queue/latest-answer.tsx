@@ -11,7 +11,7 @@ import { notificationQuery } from '../notification/notification-query';
 import { failureText, reasonText } from '../notification/words';
 import type { Search } from '../router-search';
 
-/** Shows a button that opens the partner's newest answer to notifications in the error queue that match a filter. */
+/** Shows a button that opens the partner's newest response to notifications in the error queue that match a filter. */
 export function LatestAnswer({ filter }: { filter: Search }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -24,7 +24,7 @@ export function LatestAnswer({ filter }: { filter: Search }) {
   );
 }
 
-/** Loads the newest matching notification with its attempts; null if none matches any more. */
+/** Loads the newest matching notification with its attempts; null if no notification matches any more. */
 async function findNewest(filter: Search, signal: AbortSignal): Promise<Schemas['NotificationDetail'] | null> {
   const query = { ...notificationQuery(filter), limit: 1 };
   const [newest] = await dataOf(api.GET('/admin/error-queue', { params: { query }, signal }));
@@ -43,7 +43,7 @@ function AnswerDialog({ filter, onClose }: { filter: Search; onClose: () => void
       <Shown query={found}>
         {(notification) =>
           notification === null ? (
-            <Empty>No notification in the error queue has this cause any more.</Empty>
+            <Empty>The error queue no longer contains a matching notification.</Empty>
           ) : (
             <Answer of={notification} />
           )

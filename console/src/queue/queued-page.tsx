@@ -30,8 +30,8 @@ const FILTERS: readonly Filter[] = [
 ];
 
 /**
- * Shows the notifications in the error queue, with one cause of failure or with any. The operator selects them manually
- * or by filter, and resends or resolves them.
+ * Shows all notifications in the error queue, or only those with one cause of failure. The operator selects them
+ * manually or by filter, and resends or resolves them.
  */
 export function QueuedPage() {
   const search = useSearch({ from: '/queue/notifications' });

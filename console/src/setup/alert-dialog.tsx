@@ -95,15 +95,15 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
             form={form}
             name="url"
             label="Address"
-            hint="An https address, to which the service sends POST requests."
+            hint="The https address to which the service sends POST requests."
           />
           <FormField
             form={form}
             name="headers"
             label="Headers"
             rows={2}
-            hint={`Enter one header per line, such as Authorization: Bearer 12345. The values are not shown again.${
-              stored === '' ? '' : ` Leave empty to keep ${stored}.`
+            hint={`Enter one header per line, such as Authorization: Bearer 12345. The values will not be shown again.${
+              stored === '' ? '' : ` Leave empty to keep the stored headers: ${stored}.`
             }`}
           />
         </>
@@ -126,9 +126,9 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
         form={form}
         name="quiet_s"
         label="Quiet period in seconds"
-        hint="The same condition of the same partner or account is reported at most once in this time."
+        hint="The same condition for the same partner or account is reported at most once in this period."
       />
-      <FormField form={form} name="disabled" label="Disabled" hint="A disabled alert reports nothing." />
+      <FormField form={form} name="disabled" label="Disabled" hint="A disabled alert sends no messages." />
     </Form>
   );
 }

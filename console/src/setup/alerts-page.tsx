@@ -65,7 +65,7 @@ export function AlertsPage() {
             </Button>
             <Button
               small
-              aria-label={`Send a test of ${alert.name}`}
+              aria-label={`Send a test message for ${alert.name}`}
               onPress={() => void sendTest(alert).then(changed)}
             >
               Send a test
@@ -83,7 +83,7 @@ export function AlertsPage() {
     <Page
       title="Alerts"
       trail={<SetupNav />}
-      lead="An alert informs people by mail, or another system by a webhook, when something needs attention. It sends one message when a condition begins, and another if the condition ends and begins again."
+      lead="An alert notifies people by e-mail, or another system by webhook, when something needs attention. It sends one message when a condition begins, and another message if the condition ends and begins again."
       actions={
         <Button kind="primary" onPress={() => setEdited('new')}>
           New alert …
@@ -133,7 +133,7 @@ async function sendTest({ name }: Alert): Promise<void> {
 async function remove({ name }: Alert): Promise<void> {
   const done = await confirm({
     title: `Delete ${name}?`,
-    text: <p>This alert will no longer inform anyone. Its waiting messages will be deleted.</p>,
+    text: <p>This alert will send no more messages. Messages that have not been sent yet will be deleted.</p>,
     action: 'Delete',
     danger: true,
     perform: () => api.DELETE('/admin/alerts/{name}', { params: { path: { name } } }),

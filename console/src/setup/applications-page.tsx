@@ -208,8 +208,8 @@ function EditApplication({
           label="Disabled"
           hint={
             consumer_key === CONSOLE_KEY
-              ? 'Operators sign in to the console through this application. The application must stay enabled and keep the scope admin.'
-              : 'Disabling revokes all tokens of the application permanently.'
+              ? 'Operators sign in to the console through this application. The application must stay enabled and keep the scope “admin”.'
+              : 'If you disable the application, all its tokens will be revoked permanently.'
           }
         />
       </Form>

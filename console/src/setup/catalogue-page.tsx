@@ -170,7 +170,7 @@ function EntryDialog({ account, kind, entry, onClose, saved }: DialogProps) {
           <TextField
             label="Portions"
             required
-            hint="Enter one portion per line: its code, then its name."
+            hint="Enter one portion per line: its code, followed by its name."
             rows={4}
             value={portions}
             onChange={setPortions}

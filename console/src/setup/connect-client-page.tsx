@@ -60,7 +60,7 @@ export function ConnectClientPage() {
   );
 }
 
-/** Loads the user that the address names. */
+/** Loads the user whose name is in the page's address. */
 function ConnectedUser({ name, children }: { name: string; children: (login: User) => ReactNode }) {
   const user = useQuery({
     queryKey: ['users', 'one', name],

@@ -37,7 +37,7 @@ export function ConnectPartnerPage() {
     <Page
       title="Connect a partner"
       trail={<SetupNav />}
-      lead="Enter the address of the partner, then send a sample notification to verify it."
+      lead="Enter the address of the partner, then send a sample notification to verify the address."
     >
       <p className="hint" aria-live="polite">
         Step {id === undefined ? 1 : 2} of 2
@@ -180,8 +180,8 @@ function Connected({ url }: { url: string }) {
   return (
     <Section title="Connected">
       <p>
-        Notifications are sent from now on. With this command the partner can check that the address answers. The
-        request has no signature, so the partner should refuse it:
+        The service now sends notifications to this partner. The partner can run the following command to check that the
+        address answers. The request has no signature, so the partner should refuse the request:
       </p>
       <pre className="panel lines" tabIndex={0} role="region" aria-label="Shell command">
         {line}

@@ -19,7 +19,7 @@ function disables(before: Rights, { disabled }: Change): boolean {
   return disabled === true && !before.disabled;
 }
 
-/** Returns the consequences of a change that ends tokens and sessions; an empty list without such a change. */
+/** Returns the consequences of a change that ends tokens and sessions; an empty list for any other change. */
 function consequencesOf(before: Rights, change: Change): string[] {
   const { scopes, account_codes: accounts, subscription_ids: subscriptions, password } = change;
   const lost = (had: readonly string[] = [], has: readonly string[] | null | undefined) =>
@@ -31,10 +31,10 @@ function consequencesOf(before: Rights, change: Change): string[] {
   ];
   return [
     disables(before, change)
-      ? 'This revokes all tokens and sessions of this user or application. Enabling the user or application again will not restore them.'
+      ? 'All tokens and sessions of this user or application will be revoked. Enabling the user or application again will not restore them.'
       : null,
-    removed.length > 0 ? `This revokes tokens and sessions that include ${removed.join(', ')}.` : null,
-    password ? 'This signs the user out everywhere, and revokes all tokens of the user.' : null,
+    removed.length > 0 ? `Tokens and sessions that include ${removed.join(', ')} will be revoked.` : null,
+    password ? 'The user will be signed out everywhere, and all the user’s tokens will be revoked.' : null,
   ].filter((text) => text !== null);
 }
 

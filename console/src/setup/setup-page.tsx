@@ -45,7 +45,7 @@ export function SetupPage() {
     <Page
       title="Accounts"
       trail={<SetupNav />}
-      lead="An account belongs to one client. It has its own tests, candidates, vouchers, users and partners."
+      lead="An account represents one customer of the service. Each account has its own tests, candidates, vouchers and partners."
       actions={
         <Button kind="primary" onPress={() => setMaking(true)}>
           Open an account …

@@ -181,7 +181,7 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
           form={form}
           name="disabled"
           label="Disabled"
-          hint="Disabling revokes all tokens of the user permanently. The last operator who can sign in cannot be disabled."
+          hint="If you disable the user, all the user’s tokens will be revoked permanently. The last operator who can sign in cannot be disabled."
         />
       </Form>
     </Dialog>

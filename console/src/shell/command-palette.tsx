@@ -20,7 +20,7 @@ export interface PaletteProps {
   onClose: () => void;
 }
 
-/** Shows the command palette, in which a user opens an area of the console or searches, by keyboard. */
+/** Shows the command palette, with which a user opens an area of the console or searches, using only the keyboard. */
 export function CommandPalette({ session, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
@@ -77,7 +77,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
           </li>
         ))}
       </ul>
-      <p className="hint">Arrow keys select, Enter opens, Escape closes.</p>
+      <p className="hint">Use the arrow keys to select, Enter to open, and Escape to close.</p>
     </Dialog>
   );
 }
@@ -87,7 +87,7 @@ const MOST_RESULTS = 5;
 /** The pause in typing after which the palette sends the search to the service, in milliseconds. */
 const PAUSE_MS = 200;
 
-/** Returns the candidates and partners that match a text. */
+/** Returns the candidates and partners that match the typed text. */
 function useResults(text: string): Entry[] {
   const [asked, setAsked] = useState('');
   useEffect(() => {

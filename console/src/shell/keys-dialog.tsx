@@ -3,12 +3,12 @@ import { Dialog } from '../components/dialog';
 
 const KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ['Ctrl + K', 'Find a page, a candidate, a booking, a partner or an id'],
-  ['/', 'Go to the first filter of the page'],
+  ['/', 'Go to the first filter on the page'],
   ['?', 'Show this list'],
-  ['Tab, Shift + Tab', 'Go to the next or the previous control'],
-  ['Enter', 'Open a link, press a button, apply a filter'],
-  ['Space', 'Select a row, press a button'],
-  ['↓, ↑', 'Choose an option from the drop-down list of a field'],
+  ['Tab, Shift + Tab', 'Go to the next or previous control'],
+  ['Enter', 'Open a link, press a button or apply a filter'],
+  ['Space', 'Select a row or press a button'],
+  ['↓, ↑', 'Choose an option in a drop-down list'],
   ['Escape', 'Close a dialog or a list'],
 ];
 

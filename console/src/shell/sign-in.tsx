@@ -72,13 +72,13 @@ export function SignInForm({ ways, username = '' }: { ways: SignInWays; username
       {ways.organisation && (
         <p className="actions">
           <Button kind={ways.password ? 'plain' : 'primary'} onPress={signInAtOrganisation}>
-            Sign in at your organisation
+            Sign in with your organisation
           </Button>
         </p>
       )}
       {!ways.password && (
-        // The password form remains available, because partners sign in with a password even if operators must use
-        // their organisation.
+        // The password form remains available, because partners sign in with a password even if operators must sign in
+        // through their organisation.
         <details>
           <summary>Partners: sign in with a password</summary>
           {withPassword}
@@ -91,7 +91,7 @@ export function SignInForm({ ways, username = '' }: { ways: SignInWays; username
 function explanationOf(error: unknown): string {
   if (!(error instanceof ProblemError)) return String(error);
   if (error.problem.code === 'sign_in_refused')
-    return 'The user name or the password is wrong, or you may not sign in here. After several wrong passwords, the user name is locked for a few minutes.';
+    return 'The user name or the password is wrong, or you are not allowed to sign in here. After several wrong passwords, the user name is locked for a few minutes.';
   // The status 429 means that the quota of the address or the limit for the user name is used up. The detail of the
   // problem states the waiting time.
   if (error.status === 429) return error.problem.detail ?? error.message;

@@ -35,7 +35,7 @@ export function UserMenu({ session }: { session: Session }) {
         </Button>
         {session.organisation && (
           <Button small onPress={() => void leave(signOutAtOrganisation)}>
-            Sign out at your organisation too
+            Sign out of your organisation too
           </Button>
         )}
       </div>
@@ -59,7 +59,7 @@ async function leave(how: () => Promise<void>): Promise<void> {
 function askEverywhere(): Promise<boolean> {
   return confirm({
     title: 'Sign out everywhere?',
-    text: 'This ends all your console sessions, in this browser and in all other browsers.',
+    text: 'All your console sessions will end, in this browser and in all other browsers.',
     action: 'Sign out everywhere',
     perform: () => signOut(true),
   });

@@ -25,7 +25,7 @@ export function rowsOf(file: string, quoted: boolean): TextRow[] {
 
 /** Returns the cells of a row of a CSV file that the service wrote. */
 export function cellsOf(row: string): string[] {
-  // A comma is added to the row, so that the pattern finds a comma after every cell, also after the last one.
+  // A comma is added to the row, so that the pattern finds a comma after every cell, including the last one.
   const cells = `${row},`.matchAll(/("(?:[^"]|"")*"|[^,]*),/g);
   return [...cells].map(([, cell]) => readCell(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell));
 }

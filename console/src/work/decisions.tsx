@@ -22,7 +22,7 @@ const decline = (svc_id: string, reason: string) =>
 const release = (svc_id: string) => api.POST('/admin/eligibilities/{svc_id}/release', { params: { path: { svc_id } } });
 
 const DECLINED =
-  'The record will stay PENDING, and its status message will state the reason. You can still approve the accommodations later on the page of the candidate.';
+  'The record will stay PENDING, and its status message will state the reason. You can still approve the accommodations later on the candidate’s page.';
 
 /** Shows the buttons that approve or decline the accommodations of a record. */
 export function Decide({ record }: { record: CandidateRecord }) {
@@ -42,14 +42,14 @@ export function Decide({ record }: { record: CandidateRecord }) {
   const askToApprove = () =>
     ask(
       {
-        title: `Approve the accommodations of ${name}?`,
+        title: `Approve the accommodations for ${name}?`,
         name,
         text: (
           <p>
             {asked}{' '}
             {held === null
-              ? 'The record will become ELIGIBLE, and can then be booked in its scheduling window.'
-              : 'This approves the accommodations. The record will stay on hold.'}
+              ? 'The record will become ELIGIBLE. An exam can then be booked within the scheduling window.'
+              : 'The accommodations will be approved, but the record will stay on hold.'}
           </p>
         ),
         action: 'Approve',
@@ -60,7 +60,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
   const askToDecline = () =>
     ask(
       {
-        title: `Decline the accommodations of ${name}?`,
+        title: `Decline the accommodations for ${name}?`,
         name,
         text: (
           <p>
@@ -76,10 +76,10 @@ export function Decide({ record }: { record: CandidateRecord }) {
     );
   return (
     <span className="actions">
-      <Button small onPress={() => void askToApprove()} aria-label={`Approve the accommodations of ${name}`}>
+      <Button small onPress={() => void askToApprove()} aria-label={`Approve the accommodations for ${name}`}>
         Approve …
       </Button>
-      <Button small onPress={() => void askToDecline()} aria-label={`Decline the accommodations of ${name}`}>
+      <Button small onPress={() => void askToDecline()} aria-label={`Decline the accommodations for ${name}`}>
         Decline …
       </Button>
     </span>
@@ -92,14 +92,14 @@ export function Release({ record }: { record: CandidateRecord }) {
   const { svc_eligiblity_id: svc_id, hold_reason: reason } = record;
   async function ask() {
     const done = await confirm({
-      title: `Release the record of ${nameOf(record.candidate)}?`,
+      title: `Release the hold for ${nameOf(record.candidate)}?`,
       name: nameOf(record.candidate),
       text: (
         <p>
           Reason for the hold: {reason}.{' '}
           {record.approval_pending
-            ? 'This releases the hold. The record will still wait for approval.'
-            : 'The record will become ELIGIBLE, and can then be booked in its scheduling window.'}
+            ? 'The hold will be released, but the record will still be waiting for approval.'
+            : 'If no exam is booked yet, the record will become ELIGIBLE, and an exam can be booked within the scheduling window.'}
         </p>
       ),
       action: 'Release',
@@ -110,7 +110,7 @@ export function Release({ record }: { record: CandidateRecord }) {
     decided();
   }
   return (
-    <Button small onPress={() => void ask()} aria-label={`Release the record of ${nameOf(record.candidate)}`}>
+    <Button small onPress={() => void ask()} aria-label={`Release the hold for ${nameOf(record.candidate)}`}>
       Release …
     </Button>
   );
@@ -122,7 +122,7 @@ export const APPROVAL_ACTIONS: readonly ChosenAction[] = [
     verb: 'Approve',
     past: 'approved',
     primary: true,
-    text: 'This approves the accommodations of each record. Records that are not on hold will become ELIGIBLE.',
+    text: 'The accommodations of each record will be approved. Records that are not on hold will become ELIGIBLE.',
     refusal: REFUSAL,
     perform: approve,
   },
@@ -141,7 +141,7 @@ export const HOLD_ACTIONS: readonly ChosenAction[] = [
     verb: 'Release',
     past: 'released',
     primary: true,
-    text: 'This releases the hold of each record. Records that do not wait for approval will become ELIGIBLE.',
+    text: 'The hold on each record will be released. A record will become ELIGIBLE if it has no booking and is not waiting for approval.',
     refusal: REFUSAL,
     perform: release,
   },

@@ -55,10 +55,10 @@ export function ImportHelp() {
             <dt>
               <code>attributes.KEY</code>
             </dt>
-            <dd>The value of an attribute of the account. Each attribute has a column of its own.</dd>
+            <dd>The value of one of the account’s attributes. Use a separate column for each attribute.</dd>
           </div>
         </dl>
-        <p className="hint">In a cell with a list, separate the entries with semicolons.</p>
+        <p className="hint">If a cell contains a list, separate the entries with semicolons.</p>
       </details>
     </>
   );

@@ -44,7 +44,7 @@ function OneImport({ of }: { of: Import }) {
       title={importName(of)}
       badge={<Badge state={of.state} />}
       trail={<Link to="/work/imports">Imports</Link>}
-      lead={isDry ? 'This was a dry run: the rows were checked, and nothing was changed.' : undefined}
+      lead={isDry ? 'This was a dry run. The rows were checked, but nothing was changed.' : undefined}
       actions={<Button onPress={() => void saveReport(of)}>Download the report</Button>}
     >
       <div className="panel">
@@ -92,7 +92,7 @@ function Refused({ of }: { of: Import }) {
       {(found) => (
         <Table
           name={`refused-rows-${id}`}
-          caption="Errors in the refused rows, in the order of the file"
+          caption="Errors in the refused rows, in file order"
           columns={COLUMNS}
           rowKey={({ key }) => key}
           rows={found}

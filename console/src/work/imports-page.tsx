@@ -209,9 +209,9 @@ function Upload() {
       <form className="panel upload" onSubmit={(event) => void submit(event)} noValidate>
         <Picker label="Account" required hasCodes options={useAccountOptions()} value={account} onChange={setAccount} />
         <div className="field">
-          <label htmlFor="import-file">A CSV file, or an NDJSON file with one eligibility on each line</label>
+          <label htmlFor="import-file">A CSV file, or an NDJSON file with one record per line</label>
           <input id="import-file" ref={file} type="file" accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson" />
-          <span className="hint">A file may have up to 1,000,000 rows and 512 MiB.</span>
+          <span className="hint">A file may have up to 1,000,000 rows and a size of up to 512 MiB.</span>
           <ImportHelp />
         </div>
         <Checkbox

@@ -57,7 +57,7 @@ export function UnmatchedPage() {
     <Page
       title="Unmatched results"
       trail={<WorkNav />}
-      lead="These results could not be matched to an exam. Accept each result for its exam, or reject it. Unmatched results are kept for 30 days."
+      lead="These results could not be matched to an exam. Assign each result to the right exam, or reject the result. Unmatched results are kept for 30 days."
     >
       <List
         name="unmatched-results"
@@ -68,7 +68,7 @@ export function UnmatchedPage() {
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/unmatched-results', { params: { query: { cursor, limit: 50 } }, signal }))
         }
-        empty="All results are matched to an exam."
+        empty="There are no unmatched results."
         emptyIsGood
       />
     </Page>

@@ -47,7 +47,7 @@ export function UnmatchedResultPage() {
     return (
       <Page title="Unmatched result" trail={trail}>
         <Empty>
-          This result is no longer in the list: it was accepted or rejected, or it was deleted 30 days after it was
+          This result is no longer in the list. It was accepted or rejected, or it was deleted 30 days after it was
           received.
         </Empty>
       </Page>
@@ -69,8 +69,8 @@ function Waiting({ result }: { result: Unmatched }) {
       title: 'Reject this result?',
       text: (
         <p>
-          This removes the result from the list, and assigns it to no exam. The service will delete the result 30 days
-          after it was received. No candidate will be notified.
+          The result will be removed from the list without being assigned to an exam. The service will delete the result
+          30 days after it was received. No partner will be notified.
         </p>
       ),
       action: 'Reject',
@@ -116,7 +116,7 @@ function Waiting({ result }: { result: Unmatched }) {
       <Section title="Likely candidates">
         <p className="hint">
           These candidates resemble the candidate in the result. The most likely candidate is listed first. The badges
-          show the matching details. Decide yourself which candidate is the right one.
+          show which details match. You decide which candidate is the right one.
         </p>
         <Shown query={likely}>
           {(rows) =>
@@ -159,7 +159,7 @@ function RawBody({ id }: { id: string }) {
   }
   return (
     <>
-      <p>The body is not a JSON object, so the result cannot be accepted. The body is kept byte for byte.</p>
+      <p>This result is not a JSON object, so it cannot be accepted. The raw body is kept exactly as received.</p>
       <p className="actions">
         <Button onPress={() => void save()}>Download the raw body</Button>
       </p>
@@ -278,8 +278,8 @@ async function accept(id: string, record: Record, settled: (text: string) => voi
       <>
         <Exam of={record} />
         <p>
-          This stores the result as if the test driver had delivered it for this exam. The first result of an exam
-          completes its record and notifies the partners.
+          The result will be stored as if the test driver had sent it for this exam. If the exam has no result yet, the
+          record will be completed and the partners will be notified.
         </p>
       </>
     ),

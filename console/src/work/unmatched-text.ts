@@ -7,13 +7,13 @@ const CODES: Record<string, string> = {
   registration_not_found: 'No registration matches the result',
   registration_ambiguous: 'More than one registration matches the result',
   registration_mismatch: 'The exam code and the record locator belong to different registrations',
-  candidate_exam_not_found: 'No exam of the candidate matches the result',
-  candidate_exam_ambiguous: 'More than one exam of the candidate matches the result',
-  validation_error: 'A field of the result is not valid',
-  malformed_json: 'The body is not JSON',
-  unsupported_media_type: 'The body was not sent as JSON',
-  malformed_request: 'The body cannot be decompressed',
-  result_id_conflict: 'The result_id belongs to another candidate',
+  candidate_exam_not_found: 'None of the candidate’s exams matches the result',
+  candidate_exam_ambiguous: 'More than one of the candidate’s exams matches the result',
+  validation_error: 'A field in the result is not valid',
+  malformed_json: 'The body of the result is not valid JSON',
+  unsupported_media_type: 'The body of the result was not sent as JSON',
+  malformed_request: 'The body of the result cannot be decompressed',
+  result_id_conflict: 'The result id is already used for another candidate',
 };
 
 /** Explains why the service found no exam for the result. */
@@ -50,7 +50,7 @@ export function likenessText(likeness: Likely['because'][number]): string {
   return LIKENESSES[likeness];
 }
 
-/** Returns the texts in a result by which an operator can find its exam: code, candidate, name, e-mail address. */
+/** Returns the strings in a result by which an operator can find its exam: code, candidate, name, e-mail address. */
 export function cluesOf(result: Pick<Unmatched, 'body'>): [term: string, value: string][] {
   const body = objectOf(result.body);
   const meta = objectOf(body['examMetaData']);

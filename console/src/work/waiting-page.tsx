@@ -123,7 +123,7 @@ export function ApprovalsPage() {
     <Page
       title="Approvals"
       trail={<WorkNav />}
-      lead="The special accommodations of these records wait for approval. A record cannot be booked until its accommodations are approved."
+      lead="The special accommodations of these records are waiting for approval. No exam can be booked for a record until its accommodations are approved."
     >
       <Filters of={FILTERS} />
       <List
@@ -157,7 +157,7 @@ export function HoldsPage() {
     <Page
       title="Holds"
       trail={<WorkNav />}
-      lead="An operator has put these records on hold. Each record shows the reason."
+      lead="Operators have put these records on hold. Each record shows the reason."
     >
       <Filters of={FILTERS} />
       <List

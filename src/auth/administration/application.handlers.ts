@@ -17,7 +17,7 @@ import { GetApplication, ListApplications, type ApplicationView } from '../auth.
 const consoleApplication = defineProblem(
   'console_application',
   'conflict',
-  'The application of the console cannot be changed in this way',
+  'This change to the console’s application is not allowed',
   'Operators sign in to the console through this application. The application cannot be disabled and cannot lose the scope `admin`.',
 );
 

@@ -22,7 +22,7 @@ const FIND = prepared(
   `SELECT username FROM operator_identities WHERE issuer = $1 AND subject = $2`,
 );
 const IS_KNOWN = prepared('operator-identity-is-known', `SELECT 1 FROM operator_identities WHERE username = $1`);
-// Makes concurrent sign-ins of one person wait for each other, because the first sign-in creates the user.
+// Makes concurrent sign-ins by one person wait for each other, because the first sign-in creates the user.
 const LOCK = prepared(
   'operator-identity-lock',
   `SELECT pg_advisory_xact_lock(hashtextextended('operator-identity ' || $1::text || ' ' || $2::text, 0))`,

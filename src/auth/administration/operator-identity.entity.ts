@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Links a person at an identity provider to the user of this service. */
+/** Links a person at an identity provider to the person's user in this service. */
 @Entity('operator_identities')
 export class OperatorIdentity {
   @PrimaryColumn('text')

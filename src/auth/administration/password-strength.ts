@@ -8,12 +8,12 @@ const LEAST_GUESSES = 1e8;
 /** Matches the characters that may separate repetitions of a user name. They do not make a password harder to guess. */
 const SEPARATORS = /[\s._@+-]/g;
 /**
- * The idle time, in milliseconds, after which the thread that estimates passwords stops. Its word lists occupy 34 MB
- * and take 0.2 s to load.
+ * The idle time, in milliseconds, after which the thread that estimates password strength stops. Its word lists occupy
+ * 34 MB and take 0.2 s to load.
  */
 const IDLE_MS = 60_000;
 
-/** Refuses passwords that an attacker would find within the first 10^8 guesses, by the estimate of zxcvbn. */
+/** Refuses passwords that an attacker would find within the first 10^8 guesses, according to the estimate of zxcvbn. */
 @Injectable()
 export class PasswordStrength implements OnApplicationShutdown {
   private readonly thread = new WorkerThread<{ password: string; known: string[] }, number>(

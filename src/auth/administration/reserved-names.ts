@@ -1,10 +1,12 @@
 /**
- * User names that are reserved because the audit log uses them for actors that are not one user: the service itself,
- * and several users at a time.
+ * User names that are reserved because the audit log uses them for actors that are not a single user: the service
+ * itself, and several users at a time.
  */
 const RESERVED: ReadonlySet<string> = new Set(['system', 'several']);
 
-/** Returns whether the user name is reserved. A user of that name could be confused with an actor in the audit log. */
+/**
+ * Returns whether the user name is reserved. A user with that name could be confused with an actor in the audit log.
+ */
 export function isReservedName(name: string): boolean {
   return RESERVED.has(name.toLowerCase());
 }

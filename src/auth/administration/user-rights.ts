@@ -54,12 +54,12 @@ export interface ChangedUser extends LoggedIn {
 }
 
 /**
- * Changes users; the web console, the command line and identity provider groups all use it.
+ * Changes users, for the web console, the command line and identity provider groups.
  *
  * 1. Triggers end the affected token families when a scope, account or subscription is removed, the password is
  *    changed, or the user is disabled.
  * 2. A trigger refuses a change after which nobody could sign in as an operator.
- * 3. With OPERATOR_PASSWORDS=off, a change of an operator also ends the token families that the operator obtained with
+ * 3. With OPERATOR_PASSWORDS=off, a change to an operator also ends the token families that the operator obtained with
  *    a password.
  */
 @Injectable()

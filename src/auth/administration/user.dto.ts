@@ -8,7 +8,7 @@ import { boolean, dateTime, listOf, oneOf, text, type Rule } from '../../platfor
 declareFaults({
   username_invalid: [
     'The value cannot be used as a user name.',
-    'Use at most 64 letters A to Z, digits and the characters . _ @ + -. The name must not consist of dots alone.',
+    'Use at most 64 characters: the letters A to Z in upper or lower case, digits and . _ @ + -. Reserved names, and names that consist only of dots, are not allowed.',
   ],
   password_weak: [
     'The password is too easy to guess.',
@@ -20,11 +20,11 @@ declareFaults({
   ],
   grant_unknown: [
     'The value is not a known OAuth 2.0 grant type.',
-    'Use password, refresh_token, client_credentials or several of them.',
+    'Use one or more of password, refresh_token and client_credentials.',
   ],
   subscription_not_found: [
     'No subscription has this id.',
-    'Use the id of a subscription that exists. GET /admin/subscriptions lists them.',
+    'Use the id of an existing subscription. GET /admin/subscriptions lists all subscriptions.',
   ],
   scope_unknown: ['The value is not a known scope.', 'Use the scopes that the API description lists.'],
 });
@@ -32,8 +32,8 @@ declareFaults({
 const MOST_ACCOUNTS = 1000;
 
 /**
- * The rule for a new user name: no invisible and no look-alike characters, and not only dots, because the name is also
- * a segment of URL paths.
+ * The rule for a new user name: no invisible or look-alike characters, and not only dots, because the name is also a
+ * segment of URL paths.
  */
 const newUsername = text({
   min: 1,

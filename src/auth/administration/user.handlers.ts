@@ -21,7 +21,7 @@ const usernameTaken = defineProblem(
   'username_taken',
   'conflict',
   'The user name is taken',
-  'A user with this name exists already. Change that user, or choose another name.',
+  'A user with this name already exists. Change that user, or choose another name.',
 );
 
 const VIEW = `

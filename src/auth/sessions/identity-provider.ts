@@ -107,7 +107,7 @@ export class IdentityProvider {
 
   /**
    * Finishes a sign-in.
-   * @param query the query of the address to which the browser returned
+   * @param query the query string of the address to which the browser returned
    * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and openid-client's errors for an invalid response of the
    * provider
    */

@@ -106,7 +106,10 @@ export class Sessions {
     return present(found.caller, (await this.familyOf(found.token))!.expires_at);
   }
 
-  /** Starts a session for the user. Returns false if the user may not use the console, or has just been changed. */
+  /**
+   * Starts a session for the user. Returns false if the user may not use the console, or if the user has just been
+   * changed.
+   */
   start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const before = this.cookies.read(request, COOKIE);

@@ -31,7 +31,7 @@ import { lastOperator } from '../administration/user-rights.js';
  */
 const COOKIE = 'console-sign-in-';
 /**
- * The maximum number of unfinished sign-ins in a browser. Each has a cookie, and the size of request headers is
+ * The maximum number of unfinished sign-ins in a browser. Each sign-in has a cookie, and the size of request headers is
  * limited.
  */
 const MOST_BEGUN = 5;

@@ -14,7 +14,7 @@ describe('AccessTokenLookup', () => {
     expect(query).not.toHaveBeenCalled();
   });
 
-  it('looks an access token up once for simultaneous requests, and gives each request its own caller object', async () => {
+  it('looks up an access token once for simultaneous requests, and gives each request its own caller object', async () => {
     const asked: Buffer[] = [];
     const query = jest.fn(({ values: [hashes] }: { values: [Buffer[]] }) => {
       asked.push(...hashes);

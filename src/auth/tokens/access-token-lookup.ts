@@ -38,8 +38,8 @@ interface ValidRow {
 }
 
 /**
- * Looks up the caller of an access token, by one prepared statement without a cache. In every process, the next request
- * therefore fails if the token was revoked, the user disabled or the account removed.
+ * Looks up the caller of an access token, with one prepared statement and without a cache. In every process, the next
+ * request therefore fails if the token was revoked, the user disabled or the account removed.
  *
  * The tokens of concurrent requests are batched, and each token is looked up once per batch. Under load, batching is as
  * fast as a cache.

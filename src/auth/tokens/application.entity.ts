@@ -3,7 +3,7 @@ import type { Scope } from '../../platform/context/caller.js';
 
 export const GRANTS = ['password', 'refresh_token', 'client_credentials'] as const;
 export type Grant = (typeof GRANTS)[number];
-/** The grants of an application if the operator names none. */
+/** The grants of an application if the operator specifies none. */
 export const DEFAULT_GRANTS: readonly Grant[] = ['password', 'refresh_token'];
 
 /** An OAuth2 client, which authenticates with a consumer key and a secret. */

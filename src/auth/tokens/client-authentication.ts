@@ -28,7 +28,7 @@ export interface Client {
   readonly grants: Grant[];
 }
 
-/** Authenticates clients by HTTP Basic with consumer key and secret, and by no other method (RFC 6749 §2.3). */
+/** Authenticates clients with HTTP Basic, by consumer key and secret, and with no other method (RFC 6749 §2.3). */
 @Injectable()
 export class ClientAuthentication {
   constructor(private readonly database: Database) {}

@@ -24,7 +24,7 @@ export class LoginAttempt {
   forget_at: Date;
 }
 
-/** Counts the refused password grants of an application and address, until an audit entry summarizes them. */
+/** Counts the refused password grants for one application and one address, until an audit entry summarizes them. */
 @Entity('token_refusals')
 export class TokenRefusal {
   @PrimaryColumn('text')
@@ -47,7 +47,7 @@ export class TokenRefusal {
   name: string | null;
 }
 
-/** Counts the token requests of an address in one minute. */
+/** Counts the token requests from an address in one minute. */
 @Entity('token_request_counts')
 export class TokenRequestCount {
   @PrimaryColumn('bytea')

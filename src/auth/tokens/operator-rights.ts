@@ -9,7 +9,7 @@ export interface OperatorRights {
   readonly accountCodes: readonly string[];
 }
 
-/** Returns the account codes that the names of the groups contain, whether such accounts exist or not. */
+/** Returns the account codes that the names of the groups contain, whether or not these accounts exist. */
 export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix }: OidcSettings): string[] {
   if (supportGroupPrefix === null) return [];
   const named = groups.filter((group) => group.startsWith(supportGroupPrefix));

@@ -77,7 +77,7 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
   });
 
-  it('when the queue of password checks is full, refuses checks only of the caller with the most queued checks', async () => {
+  it('when the queue of password checks is full, refuses only checks of the caller with the most queued checks', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const refused: DomainError[] = [];

@@ -91,12 +91,12 @@ export class Passwords implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     clearTimeout(this.wakeUp);
-    // The queue is emptied first, because the next entry would restart a process that was ended.
+    // The queue is emptied first, because the next entry in the queue would restart a stopped process.
     for (let entry = this.waiting.shift(); entry; entry = this.waiting.shift()) entry.reject(overloaded());
     await Promise.all(this.processes.map((process) => process.end()));
   }
 
-  /** Hashes a new password. In the queue, the hash counts for the operator who sets the password. */
+  /** Hashes a new password. In the queue, the hash belongs to the operator who sets the password. */
   async hash(password: string): Promise<string> {
     const member = requestContext().caller?.username ?? '';
     return (await this.inTurn({ group: ADMINISTRATION, member }, { password, cost: COST })) as string;
@@ -119,8 +119,8 @@ export class Passwords implements OnApplicationShutdown {
   }
 
   /**
-   * Gives the next entries of the queue to idle processes. If only paused groups have entries, it runs again when the
-   * first pause ends.
+   * Gives the next entries of the queue to idle processes. If only paused groups have entries, the function runs again
+   * when the first pause ends.
    */
   private handOut(): void {
     clearTimeout(this.wakeUp);

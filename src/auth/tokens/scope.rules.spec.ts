@@ -4,7 +4,7 @@ describe('grantedScopes', () => {
   const user = ['update', 'read', 'admin'] as const;
   const application = ['read', 'update', 'create'] as const;
 
-  it('when no scope is requested, grants every scope that user and application share, in sorted order', () => {
+  it('when no scope is requested, grants every scope that the user and the application share, in sorted order', () => {
     expect(grantedScopes(undefined, application, user)).toEqual(['read', 'update']);
   });
 
@@ -28,7 +28,7 @@ describe('grantedScopes', () => {
     expect(grantedScopes(asked, application, user)).toBeNull();
   });
 
-  it('grants no scope when user and application have no scope in common', () => {
+  it('grants no scope when the user and the application have no scope in common', () => {
     expect(grantedScopes(undefined, ['read'], ['update'])).toBeNull();
     expect(grantedScopes(undefined, [], ['update'])).toBeNull();
   });

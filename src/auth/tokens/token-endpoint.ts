@@ -74,7 +74,7 @@ export class TokenEndpoint {
     }
   }
 
-  /** Grants an access token of which the application itself is the caller (RFC 6749 §4.4). */
+  /** Grants an access token to the application itself, without a user (RFC 6749 §4.4). */
   private async grantToClient(client: Client, form: Form): Promise<TokenAnswer> {
     const scopes = grantedScopes(form.get('scope'), client.scopes);
     if (!scopes) throw invalidScope();
@@ -165,7 +165,7 @@ export class TokenEndpoint {
         active: true,
         scope: [...caller.scopes].sort().join(' '),
         client_id: caller.consumerKey,
-        // RFC 7662 §2.2: `username` is a person's name. If the application itself is the caller, there is none.
+        // RFC 7662 §2.2: `username` is a person's name. If the application itself is the caller, there is no user name.
         username: caller.username === caller.consumerKey ? undefined : caller.username,
         sub: caller.username,
         token_type: 'Bearer',

@@ -41,8 +41,8 @@ interface Refusals {
  *
  * 1. A refused grant is counted in the row of its application and address. The row exists for a minute from the first
  *    refusal.
- * 2. The first process that finds such a row after the minute replaces it by one audit entry with the count, in one
- *    transaction. A flood of requests therefore cannot fill a table.
+ * 2. The first process that finds the row after the minute replaces it with one audit entry that contains the count, in
+ *    one transaction. A flood of requests therefore cannot fill a table.
  * 3. The audit entry contains the user name only if the user exists. Any other text may be a password, and is stored as
  *    a pseudonym, like the address.
  */

@@ -30,7 +30,7 @@ const MOST_REMEMBERED = 10_000;
 @Injectable()
 export class TokenRequestLimit {
   /**
-   * The addresses over their quota, each with the end of its block. The process refuses requests of these addresses
+   * The addresses over their quota, each with the end of its block. The process refuses requests from these addresses
    * without a query.
    */
   private readonly exhausted = new Map<string, number>();
@@ -42,7 +42,7 @@ export class TokenRequestLimit {
   ) {}
 
   /**
-   * Counts a token request of the address.
+   * Counts a token request from the address.
    * @throws OAuthError temporarily_unavailable (429) beyond the quota
    */
   async count(network: ClientNetwork, response: Response): Promise<void> {

@@ -30,7 +30,7 @@ const START_FAMILY = prepared(
   acrossAccounts.rights,
 );
 
-// Starts a token family of which the application itself is the caller, with one access token. The application's row is
+// Starts a token family for the application itself, without a user, with one access token. The application's row is
 // locked and compared again, so that no token is issued with a right that has just been removed.
 const START_OWN_FAMILY = prepared(
   'token-start-own-family',
@@ -48,8 +48,8 @@ const START_OWN_FAMILY = prepared(
   acrossAccounts.rights,
 );
 
-// Locks a refresh token. Of parallel requests with the same token, the first uses it, and the others then see that it
-// was used.
+// Locks a refresh token. Of parallel requests with the same token, the first request uses it, and the other requests
+// then see that it was used.
 const LOCK_REFRESH_TOKEN = prepared(
   'token-lock-refresh-token',
   `SELECT family.family_id, family.consumer_key, family.username, family.scopes,
@@ -115,7 +115,10 @@ export interface TokenPair {
 
 /** The sign-in with which a token family began. */
 export interface Origin {
-  /** Whether the token family began with a password. OPERATOR_PASSWORDS=off ends such families of operators. */
+  /**
+   * Whether the token family began with a password. OPERATOR_PASSWORDS=off ends an operator's token families that began
+   * with a password.
+   */
   readonly byPassword: boolean;
 }
 
@@ -152,7 +155,7 @@ export interface TokenTimes {
   readonly exp: number;
 }
 
-/** Reads and writes the token tables. Tokens are 256 random bits, and only their SHA-256 is stored. */
+/** Reads and writes the token tables. Each token consists of 256 random bits, and only its SHA-256 hash is stored. */
 @Injectable()
 export class TokenStore {
   constructor(
@@ -163,7 +166,7 @@ export class TokenStore {
 
   /**
    * Starts a token family with its first tokens. Returns null if the user or the application was changed after the
-   * check of the password.
+   * password was checked.
    */
   async startFamily(
     consumerKey: string,
@@ -191,8 +194,8 @@ export class TokenStore {
   }
 
   /**
-   * Starts a token family of which the application itself is the caller. It has one access token and no refresh token
-   * (RFC 6749 §4.4.3). Returns null if the application was changed after it authenticated itself.
+   * Starts a token family for the application itself, without a user. The family has one access token and no refresh
+   * token (RFC 6749 §4.4.3). Returns null if the application was changed after it authenticated itself.
    */
   async startOwnFamily(
     consumerKey: string,
@@ -204,7 +207,7 @@ export class TokenStore {
     return (await this.database.execute(START_OWN_FAMILY, values)) === 0 ? null : { accessToken, familyId };
   }
 
-  /** Locks the refresh token until the unit of work ends; null for an unknown token. */
+  /** Locks the refresh token until the unit of work ends; returns null for an unknown token. */
   async lockRefreshToken(token: string): Promise<LockedRefreshToken | null> {
     return this.database.queryOne<LockedRefreshToken>(LOCK_REFRESH_TOKEN, [
       sha256(token),

@@ -31,7 +31,7 @@ const CHORES = [
 ];
 
 /**
- * Ends operators' token families that began with a password. Such families may exist, because another process or an
+ * Ends operators' token families that began with a password. These families may exist, because another process or an
  * earlier start of the service allowed them.
  */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (

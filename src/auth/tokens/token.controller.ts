@@ -19,7 +19,7 @@ import { TokenEndpoint, type TokenAnswer } from './token-endpoint.js';
 import { TokenErrorFilter } from './token.errors.js';
 import { Counted, TokenGuard, type TokenRequest } from './token.guard.js';
 
-/** Serves the token service: RFC 6749 (password, refresh_token and client_credentials), RFC 7009, RFC 7662. */
+/** Serves the token service: RFC 6749 (password, refresh_token and client_credentials), RFC 7009 and RFC 7662. */
 @ApiTags('Token service')
 @Controller()
 @UseGuards(TokenGuard)

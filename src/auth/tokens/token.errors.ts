@@ -18,7 +18,7 @@ export type OAuthErrorCode =
   | 'temporarily_unavailable'
   | 'server_error';
 
-/** An error response of the token service (RFC 6749 §5.2). It is sent instead of a problem document. */
+/** An error response from the token service (RFC 6749 §5.2). It is sent instead of a problem document. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
@@ -104,7 +104,7 @@ function toOAuthError(thrown: unknown): OAuthError {
   return new OAuthError('server_error', 'An internal error occurred.', 500);
 }
 
-/** Forbids caches to store a response of the token service. RFC 6749 §5.1 requires both headers. */
+/** Forbids caches to store a response from the token service. RFC 6749 §5.1 requires both headers. */
 export function forbidStoring(response: Response): void {
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Pragma', 'no-cache');

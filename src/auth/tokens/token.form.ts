@@ -53,7 +53,7 @@ export class Form {
 }
 
 /**
- * Reads the form of a request to the token service strictly by RFC 6749 appendix B.
+ * Reads the form of a request to the token service strictly, according to RFC 6749 appendix B.
  * @throws OAuthError invalid_request
  */
 export async function readForm(request: Request, response: Response): Promise<Form> {
@@ -104,7 +104,7 @@ export function parseForm(bytes: Buffer): Form {
 }
 
 /**
- * Decodes a form-encoded text strictly. URLSearchParams would replace invalid UTF-8 and accept a `%` that is not part
+ * Decodes a form-encoded string strictly. URLSearchParams would replace invalid UTF-8 and accept a `%` that is not part
  * of an escape.
  */
 function decode(text: string): string {
@@ -116,8 +116,8 @@ function decode(text: string): string {
 }
 
 /**
- * Decodes a form-encoded text.
- * @throws URIError when the text is not percent-encoded UTF-8
+ * Decodes a form-encoded string.
+ * @throws URIError when the string is not percent-encoded UTF-8
  */
 export function formDecode(text: string): string {
   return decodeURIComponent(text.replaceAll('+', ' '));

@@ -10,7 +10,7 @@ import { TokenRequestLimit } from './token-request-limit.js';
 
 const COUNTED = 'counted token request';
 
-/** Marks a route whose requests count towards the limit TOKEN_RATE_LIMIT_PER_MINUTE of the client's address. */
+/** Marks a route whose requests count towards the limit TOKEN_RATE_LIMIT_PER_MINUTE for the client's address. */
 export const Counted = () => SetMetadata(COUNTED, true);
 
 /** A request to the token service with the client and the form that TokenGuard added. */
@@ -38,7 +38,7 @@ export class TokenGuard implements CanActivate {
       await this.limit.count(networkOf(request), response);
 
     request.oauthClient = await this.clients.authenticate(request.headers.authorization).catch((error: unknown) => {
-      // Failed authentication counts towards the address's limit for unauthenticated requests, also on routes without a
+      // Failed authentication counts towards the address's limit for unauthenticated requests, even on routes without a
       // quota of their own.
       if (error instanceof OAuthError) this.addressLimit.count(request, response);
       throw error;

@@ -151,7 +151,7 @@ export class OperatorRecords {
 
   /**
    * Returns the names of the records' special accommodations. The keys are the account and the code, separated by a
-   * blank.
+   * space.
    */
   private async accommodationNames(records: readonly Eligibility[]): Promise<Map<string, string>> {
     const keys = records.flatMap(({ account_code, special_accommodations }) =>

@@ -15,7 +15,7 @@ import { OperatorRecords, WAITS, type Wait } from './operator-records.handlers.j
 
 declareFaults({
   action_unknown: [
-    'The value is not the name of an action on an eligibility.',
+    'The value is not a known action on an eligibility.',
     'Use one of the values that the API description lists for the member.',
   ],
   wait_unknown: ['The value is not a state in which an eligibility waits for an operator.', 'Use APPROVAL or HOLD.'],

@@ -9,8 +9,8 @@ import { BEGUN, type Claimed } from './delivery-statements.js';
 const STOPPED_MS = 5_000;
 
 /**
- * A claimed notification, with the time at which this process requested the claim, on its own clock. The lease began no
- * earlier than at that time.
+ * A claimed notification, with the time at which this process requested the claim, on its own clock. The lease began at
+ * this time or later.
  */
 export interface Held extends Claimed {
   claimedAt: number;

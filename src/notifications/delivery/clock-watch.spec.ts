@@ -17,8 +17,8 @@ function watchOf(aheadMs: { now: number }): ClockWatch {
 }
 
 /**
- * Returns a clock watch that has made one check for each argument. The argument is the number of hours by which the
- * database's clock is ahead at that check.
+ * Returns a clock watch that has made one check for each argument. Each argument is the number of hours by which the
+ * database's clock is ahead at this check.
  */
 async function watchAfter(...hoursAhead: number[]): Promise<ClockWatch> {
   const aheadMs = { now: 0 };
@@ -37,7 +37,7 @@ test.each([
   ['a clock that was ahead at the start and is set back is right', [25, 0], 0],
   ['a clock that was set back and was corrected is right again', [0, -1, 0], 0],
   ['a clock that is slewed has not jumped', [0, 0.001, 0.002], 0],
-])('detects how far the clock of the database is ahead: %s', async (_, looks, hours) => {
+])('detects how far ahead the database clock is: %s', async (_, looks, hours) => {
   expect(Math.round((await watchAfter(...looks)).aheadH)).toBe(hours);
 });
 
@@ -71,5 +71,5 @@ test('while the database clock is ahead, reports the time since the last forward
   expect(watch.trust()[1]).toBe(0);
 });
 
-test('trusts the database clock for the expiry of leases until the first check of the clock', async () =>
+test('trusts the database clock for the expiry of leases until the clock is first checked', async () =>
   expect((await watchAfter()).trust()).toEqual([Infinity, 0]));

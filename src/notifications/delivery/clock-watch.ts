@@ -16,7 +16,9 @@ const JUMP_MS = 5_000;
  */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
-/** The time after a jump, in milliseconds, by which all earlier leases have ended; longer than the longest lease. */
+/**
+ * The time after a jump, in milliseconds, by which all earlier leases have ended. It is longer than the longest lease.
+ */
 const ENDED_MS = 700_000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
@@ -49,10 +51,10 @@ interface Lease {
  * 1. A forward jump must not make notifications seem older. The time after which they are given up is extended by the
  *    jump, until the clock has jumped back or that time has passed.
  * 2. A forward jump must not end leases early: their workers may be sending. The end of each lease from before the jump
- *    is compared with the clock as it was before the jump (`trust`).
+ *    is compared with the time that the clock would show without the jump (`trust`).
  * 3. After a backward jump, and after its own start, the process looks for leases that end too late. It measures their
- *    remaining time on its own clock, and releases them when their attempts must have ended. Never release such a lease
- *    immediately: its worker may be sending.
+ *    remaining time on its own clock, and releases them when their attempts must have ended. Never immediately release
+ *    a lease that ends too late: its worker may be sending.
  */
 @Injectable()
 export class ClockWatch {

@@ -76,7 +76,7 @@ export class SurveyPartnerSignsHandler implements IQueryHandler<SurveyPartnerSig
 
 type Signs = Omit<PartnerSigns, 'client_certificate_not_after'> & { client_cert_pem: string | null };
 
-/** Returns the expiry of the first certificate in a PEM text, which is the client's own. */
+/** Returns the expiry of the first certificate in a PEM text. The first certificate is the client's own. */
 function expiryOf(pem: string): Date {
   return new Date(new X509Certificate(pem).validTo);
 }

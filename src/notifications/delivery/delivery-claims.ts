@@ -6,7 +6,7 @@ import { CLAIM, CLAIM_PROBES, type Claimed } from './delivery-statements.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { ReplicationGate } from './replication-gate.js';
 
-/** The claimed rows, and a time just before they were claimed. Their leases began no earlier than at this time. */
+/** The claimed rows, and a time just before they were claimed. Their leases began at this time or later. */
 export interface Claim {
   rows: Claimed[];
   claimedAt: number;
@@ -24,7 +24,7 @@ export class Claims {
   ) {}
 
   /**
-   * Claims due notifications of the given partners.
+   * Claims due notifications for the given partners.
    * @param capacities the number of notifications to claim for each partner
    */
   async of(capacities: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {

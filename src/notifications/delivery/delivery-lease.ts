@@ -18,8 +18,9 @@ export type ClockTrust = readonly [expiredUpTo: number, jumpedS: number];
 
 /**
  * The SQL condition that a lease has expired, for a process with a {@link ClockTrust}. After the clock has jumped
- * forward, the end of a lease from before the jump is compared with the clock as it was before. A lease that was
- * granted after the jump does not expire before the time since the jump is longer than the duration of the lease.
+ * forward, the end of a lease from before the jump is compared with the time that the clock would show without the
+ * jump. A lease that was granted after the jump does not expire before the time since the jump is longer than the
+ * duration of the lease.
  * @param trust the numbers of the two parameters
  * @param seconds SQL for the duration of the lease in seconds
  */
@@ -37,7 +38,7 @@ const unlessOffered = (hasLapsed: string) => `(d.leased_until IS NULL OR ${hasLa
  */
 export const FREE = unlessOffered(`d.leased_until < ${MACHINE_TIME}`);
 
-/** The SQL condition {@link FREE} of a statement that grants a lease, for a process with a {@link ClockTrust}. */
+/** The SQL condition {@link FREE} for a statement that grants a lease, in a process with a {@link ClockTrust}. */
 export const freeFor = (trust: readonly [number, number], seconds: string): string =>
   unlessOffered(hasExpired('d.leased_until', trust, seconds));
 

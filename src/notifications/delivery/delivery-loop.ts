@@ -29,7 +29,7 @@ type Queue = PartnerQueue<Held>;
  * Sends due notifications.
  *
  * 1. `wake(ids)` reports that notifications of these partners may be due: they were just created, or a sweep found
- *    them. A new notification for a ready partner arrives already claimed, by `take`.
+ *    them. `take` accepts new notifications, which are already claimed, for ready partners.
  * 2. One claim at a time serves all partners that need more notifications, while attempts of earlier claims run.
  * 3. Partners start attempts in turn (partner-queues.ts). Items that waited too long in the queue are released unsent.
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue
@@ -37,10 +37,10 @@ type Queue = PartnerQueue<Held>;
  * 5. Every attempt to a busy or paced partner waits for its reserved send time (pace-keeper.ts): first attempts, probes
  *    and operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
  * 6. Items of bulk jobs ask for permission just before they start (job-gate.ts).
- * 7. After a change of a subscription, attempts that have not started are released, including those of a running claim.
+ * 7. After a change to a subscription, attempts that have not started are released, including those of a running claim.
  *    Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can start any
  *    more (attempts-under-way.ts).
- * 8. Claimed items are sent after the standbys have their rows (replication-gate.ts). Until then, nothing is claimed.
+ * 8. Claimed items are sent after the standbys have their rows (replication-gate.ts). If standbys lag, claims stop.
  *
  * The database is authoritative (delivery-statements.ts): after a crash, leases expire, and rows are claimed again.
  */
@@ -97,7 +97,7 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** Returns the partners whose queue is empty and that could get `count` notifications immediately. */
+  /** Returns the partners that have an empty queue and can get `count` notifications immediately. */
   readyFor(count: number): string[] {
     return this.isRunning && this.replication.isOpen ? this.queues.readyFor(count) : [];
   }
@@ -176,8 +176,8 @@ export class DeliveryLoop {
   }
 
   /**
-   * Stops the loop. It first waits for the started attempts until their deadlines, because a partner's late 200 counts.
-   * Then it waits at most `graceMs` until the outcomes are recorded.
+   * Stops the loop. It first waits for the started attempts until their deadlines, because a late 200 from a partner
+   * counts. Then it waits at most `graceMs` until the outcomes are recorded.
    */
   async drain(graceMs: number): Promise<void> {
     this.isRunning = false;
@@ -199,7 +199,7 @@ export class DeliveryLoop {
       const { rows, claimedAt } = await this.claims.of(capacities);
       await this.fill(rows, capacities, claimedAt);
     } catch (error) {
-      // An error of a claim is only logged, because the next sweep wakes the queues of the affected partners again.
+      // A failed claim is only logged, because the next sweep wakes the queues of the affected partners again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
       return;
     } finally {
@@ -209,7 +209,7 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** Queues the claimed notifications by partner; `capacities` has the number that was requested for each partner. */
+  /** Queues the claimed notifications by partner; `capacities` has the number requested for each partner. */
   private async fill(rows: Claimed[], capacities: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);

@@ -31,7 +31,7 @@ export class DeliveryMetrics {
   private readonly durationOf = new Map<string, Histogram.Internal<string>>();
 
   constructor({ registry }: Metrics, config: ProcessConfig) {
-    // A process that does not deliver exports no metrics of delivery, because zeros would mislead.
+    // A process that does not deliver exports no delivery metrics, because zeros would mislead.
     const registers = config.roles.has('delivery') ? [registry] : [];
     this.attempts = new Counter({
       name: 'notification_attempts_total',

@@ -14,12 +14,12 @@
  *    attempts, probes and retries alike. A later event waits until the earlier event has been delivered, or itself
  *    waits for an operator. An operator's resend has priority; it waits only for a running attempt of its booking and
  *    for earlier resends of an operator.
- * 7. A claim sees the database as it was when the claim began. It therefore does not claim a row that was changed since
+ * 7. A claim sees the database as it was when the claim began. It therefore does not claim a row that has changed since
  *    then. An operator's resend, a retry or a repaired event may precede existing rows. Such a preceding row is claimed
  *    only if the claim can lock the existing rows unchanged. The claim then updates the existing rows, so that no
  *    earlier claim can take them.
- * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks these rows
- *    is ordered before or after the claim. A suspension therefore sees a lease for every attempt that could still
+ * 8. A claim takes a weak lock on the partners' rows in the statement that reads their state: a change that locks these
+ *    rows is ordered before or after the claim. A suspension therefore sees a lease for every attempt that could still
  *    start. It waits until each of these leases is released, or its attempt has ended or is marked as begun.
  * 9. While a partner is DOWN, its rows are claimed only by `CLAIM_PROBES` and by a manual resend. There is one probe at
  *    a time for all processes (the same statement changes `next_probe_at`). Recording a probe changes `next_probe_at`
@@ -66,7 +66,7 @@ const claimable = (trust: readonly [number, number], seconds: string): string =>
 export const FROM_THE_OLDEST = expectingFew('d.notification_position');
 
 /**
- * The columns of a delivery `d`, as the lock has read them. Other parts of the statement see the row as it was when the
+ * The columns of a delivery `d`, as read by the lock. Other parts of the statement see the row as it was when the
  * statement began.
  */
 export const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
@@ -102,7 +102,7 @@ export const ALONE = `
        SELECT subscription_id, notification_position FROM other
        WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
 
-/** The SQL condition that finds the row by its key, if it was not changed since the statement began. */
+/** The SQL condition that finds the row by its key, if it has not changed since the statement began. */
 export const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position = s.notification_position
      AND d.xmin = s.seen`;
 
@@ -186,7 +186,7 @@ const PROBEABLE = claimable([4, 5], LEASE_S);
 /**
  * Claims one probe for each partner whose probe is due: the partner's first event or, if it has no event, an item of a
  * bulk job. $1: the default wait time; $2: the maximum number; $3: the fencing token; $4 and $5: the `ClockTrust`.
- * After three consecutive failures of an event, an event of another booking is probed instead: if the partner accepts
+ * After three consecutive failures of an event, an event of another booking serves as the probe: if the partner accepts
  * that event, the first event itself is at fault (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(

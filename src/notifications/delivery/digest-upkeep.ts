@@ -11,7 +11,7 @@ const BACKFILL_BATCH = 1_000;
 const ROUND_MS = 1_000;
 
 /**
- * Adds the changes of digests to their buckets. Only one process at a time runs the statement. It reads and deletes
+ * Adds the changes to digests to their buckets. Only one process at a time runs the statement. It reads and deletes
  * only committed rows, so each change is added once.
  */
 const FOLD = prepared(
@@ -37,9 +37,9 @@ const REMOVE_EMPTY = prepared(
 
 /**
  * Adds the digests of notifications that were delivered before the upgrade to this release, from the newest to the
- * oldest. Each notification is locked: if it were deleted before its digest is committed, the trigger of the deletion
- * could not remove the digest. The key of the digests ensures that each notification is added once, even if a trigger
- * adds it at the same time.
+ * oldest. Each notification is locked: if it were deleted before its digest is committed, the deletion's trigger could
+ * not remove the digest. The key of the digests ensures that each notification is added once, even if a trigger adds it
+ * at the same time.
  */
 const BACKFILL = prepared(
   'digest-backfill',
@@ -63,7 +63,7 @@ const BACKFILL = prepared(
   acrossAccounts.workers,
 );
 
-/** Adds up the changes of digests, and completes the digests after an upgrade. */
+/** Adds up the changes to digests, and completes the digests after an upgrade. */
 @Injectable()
 export class DigestUpkeep {
   private isComplete = false;

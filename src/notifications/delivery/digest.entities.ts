@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The digest of a delivered notification, from its body as the partner last acknowledged it. */
+/** The digest of a delivered notification, computed from the body that the partner last acknowledged. */
 @Entity('delivered_digests')
 export class DeliveredDigest {
   @PrimaryColumn('uuid')
@@ -35,7 +35,7 @@ export class DigestBucket {
   digest: string;
 }
 
-/** A change that is not yet added to its row of {@link DigestBucket}. The table has no key. */
+/** A change that has not yet been added to its row of {@link DigestBucket}. The table has no key. */
 @Entity('digest_changes')
 export class DigestChange {
   @PrimaryColumn('uuid')
@@ -51,7 +51,7 @@ export class DigestChange {
   digest: string;
 }
 
-/** The position up to which notifications are still without digests, after an upgrade. The table has one row. */
+/** The position up to which notifications still have no digest after an upgrade. The table has one row. */
 @Entity('digest_backfill')
 export class DigestBackfill {
   @PrimaryColumn('bigint')

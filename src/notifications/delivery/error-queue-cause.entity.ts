@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The counts of the error queue by cause. The table has no key: a trigger on `notifications` appends changes of the
+ * The counts of the error queue by cause. The table has no key: a trigger on `notifications` appends changes to the
  * counts, and readers add them up.
  */
 @Entity('error_queue_causes')

@@ -10,7 +10,8 @@ const HOURS: Record<ExamIn, readonly [from: number | null, to: number | null]> =
 };
 
 /**
- * Returns the SQL condition that an exam starts in the bucket. An exam without a known start belongs to `later`.
+ * Returns the SQL condition that an exam starts in the time bucket `examIn`. An exam without a known start belongs to
+ * `later`.
  * @param start the SQL expression for the start
  * @param now the SQL parameter with the current time
  */

@@ -18,7 +18,7 @@ export class JobPart {
   @Column('text', { default: 'TRYING' })
   state: JobPartState;
 
-  /** The failure class for which the part was paused; null if it is not paused. */
+  /** The failure class that caused the pause of the part; null if it is not paused. */
   @Column('text', { nullable: true })
   paused_because: string | null;
 

@@ -15,8 +15,8 @@ const QUERY_CANCELED = '57014';
  */
 const SUBJECT = (kind: JobKind, { ids }: NotificationConditions, since: string): string => {
   if (kind !== 'REPLAY') return `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
-  // A partner that requests notifications by their ids does not have these notifications. Delivered and failed
-  // notifications are therefore included.
+  // A partner requests notifications by their ids because it is missing them. Failed notifications are therefore
+  // included as well as delivered notifications.
   return ids == null
     ? `n.delivered_datetime <= ${since}`
     : `(n.state = 'DELIVERED' AND n.delivered_datetime <= ${since} OR n.retry = 'MANUAL' AND n.queued_datetime <= ${since})`;
@@ -121,7 +121,7 @@ export class JobPreparation {
         if ((error as { code?: unknown }).code === QUERY_CANCELED) return null;
         throw error;
       } finally {
-        // The rollback to the savepoint also resets the settings that the count has changed.
+        // The rollback to the savepoint also resets the settings that the counting query has changed.
         await this.database.execute({ text: 'ROLLBACK TO counting' });
       }
     };

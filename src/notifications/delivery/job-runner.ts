@@ -81,8 +81,7 @@ export class JobRunner implements OnApplicationBootstrap {
   }
 
   /**
-   * Runs steps of all bulk jobs until none can proceed. If it is called during such a run, that run checks all jobs
-   * once more.
+   * Runs steps of all bulk jobs until none can proceed. A call during a run makes that run check all jobs once more.
    */
   advance(): Promise<void> {
     this.again = true;

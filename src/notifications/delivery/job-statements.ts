@@ -18,8 +18,8 @@ const RESOLVE_BATCH = 500;
  * SQL: the waiting items of job $1 in the order of the index, for one partner or after a position.
  *
  * Two bounds replace an equality, for which the planner would expect hardly any items (its statistics only cover older
- * jobs) and sort up to a million. CASE hides the outcome for the same reason. A small batch is joined by its job column
- * instead of $1: with $1, PostgreSQL would compare each item of the job with the whole batch.
+ * jobs) and sort up to a million rows. CASE hides the outcome for the same reason. A small batch is joined by its job
+ * column instead of $1: with $1, PostgreSQL would compare each item of the job with the whole batch.
  */
 const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
   AND (job_id, subscription_id, notification_position) > ($1, ${subscription}, 0)
@@ -58,7 +58,7 @@ const DUE = `part AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
 
-/** SQL: skips the items whose notification was deleted, or is no longer in any of these states. */
+/** SQL: skips the items whose notification was deleted, or is no longer in one of the given states. */
 const SKIP = (...states: string[]) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position
@@ -103,7 +103,8 @@ export const HAND_OVER_RESENDS = prepared(
 
 /**
  * Makes the next replays of job $1 due: one notification per booking at a time, when no other notification of the
- * booking is due. A notification that a partner named by its id may be in the error queue. It is then resent instead.
+ * booking is due. A notification that a partner named by its id may be in the error queue. It is then resent instead of
+ * replayed.
  */
 export const HAND_OVER_REPLAYS = prepared(
   'job-hand-over-replays',
@@ -175,8 +176,8 @@ export const RESOLVE_ITEMS = prepared(
 );
 
 /**
- * Ends the items of job $1 whose delivery is missing. This happens when the partner was deleted, or when a process was
- * killed during an attempt and the notification was then delivered or resolved outside the job.
+ * Ends the items of job $1 whose delivery is missing. A delivery is missing if the partner was deleted, or if a process
+ * was killed during an attempt and the notification was then delivered or resolved outside the job.
  */
 export const END_ORPHANS = prepared(
   'job-end-orphans',
@@ -214,7 +215,7 @@ export const SETTLE = prepared(
 );
 
 /**
- * SQL: takes the deliveries in `dropped` (job_id, subscription_id, position, retry) out of their jobs. An automatic
+ * SQL: removes the deliveries in `dropped` (job_id, subscription_id, position, retry) from their jobs. An automatic
  * retry stays due without the job. An item whose started attempt was lost waits again. `begun` names the items that
  * this statement starts.
  */
@@ -260,7 +261,7 @@ export const TRY_AGAIN = prepared(
 
 /**
  * Marks as sent the notifications of bulk jobs that this process is about to send. $1: jobs; $2: subscriptions; $3:
- * positions; $4: tokens. Returns the notifications that may be sent, and takes all others out of `deliveries`.
+ * positions; $4: tokens. Returns the notifications that may be sent, and removes all others from `deliveries`.
  */
 export const BEGIN_ITEMS = prepared(
   'job-begin-items',

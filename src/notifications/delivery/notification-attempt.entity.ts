@@ -3,7 +3,7 @@ import type { AttemptTrigger } from './delivery.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
 /**
- * An attempt to deliver a notification. The table has no key: attempts are only appended, and are read by their
+ * An attempt to deliver a notification. The table has no key: attempts are only appended, and are looked up by their
  * notification.
  */
 @Entity('notification_attempts')

@@ -8,11 +8,11 @@ export const NONE = 'none';
 
 /** The conditions of a filter on notifications; all of them must match. */
 export interface NotificationConditions {
-  /** The accounts of the caller; omitted for an operator of all accounts. */
+  /** The accounts of the caller; omitted for an operator with access to all accounts. */
   account_codes?: readonly string[];
   /** The subscriptions of the caller, if the caller is a partner. */
   subscription_ids?: readonly string[];
-  /** The notifications with these ids. */
+  /** The ids of the requested notifications. */
   ids?: readonly string[] | null;
   account_code?: string | null;
   subscription_id?: string | null;
@@ -28,8 +28,8 @@ export interface NotificationConditions {
 }
 
 /**
- * Returns, for the check of SQL texts, the reason why a query with this filter may read all accounts: without account
- * conditions, the filter comes from an operator (filter-bounds.ts).
+ * Returns the reason why a query with this filter may read all accounts; undefined if it may not. A filter without
+ * account conditions comes from an operator (filter-bounds.ts).
  */
 export function acrossOf({ account_codes, account_code }: NotificationConditions): AcrossAccounts | undefined {
   return account_codes === undefined && account_code == null ? acrossAccounts.operators : undefined;

@@ -30,7 +30,7 @@ export class Notification {
   change_reason: NotifiedChange;
 
   /**
-   * The booking or, for a change of a record, the `svc_eligiblity_id`. Notifications with the same value are sent in
+   * The booking or, for a change to a record, the `svc_eligiblity_id`. Notifications with the same value are sent in
    * order.
    */
   @Column('text')

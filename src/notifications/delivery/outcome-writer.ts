@@ -237,7 +237,7 @@ export class OutcomeWriter {
       await this.database.execute(RELEASE, [partners, items.map((item) => item.position), tokens]);
       if (items.some(({ down }) => down)) await this.database.execute(RELEASE_PROBE, [partners, tokens]);
     } catch (error) {
-      // An error of the release is only logged, because the leases of the notifications expire anyway.
+      // If the release fails, the error is only logged, because the leases of the notifications expire anyway.
       this.logger.warn({ err: error }, 'claimed notifications could not be released');
     }
   }

@@ -36,7 +36,7 @@ describe('the retry after a failure', () => {
     ['protocol', 201, 'MANUAL', 'MANUAL'],
     ['blocked', null, 'MANUAL', 'MANUAL'],
   ] as const)(
-    'a failure of class %s with status %s gets the retry %s by default, and %s if auto_retry_on lists every cause',
+    'a failure of class %s with status %s has the retry mode %s by default, and %s if auto_retry_on lists every cause',
     (failure, status, byDefault, widened) => {
       expect(retryAfter(outcome(failure, status), ['500', '429'])).toBe(byDefault);
       expect(retryAfter(outcome(failure, status), everything)).toBe(widened);
@@ -54,7 +54,7 @@ test.each([
   ['token_dns_ENOTFOUND', 'MANUAL', 'AUTO'],
   ['token_malformed', 'MANUAL', 'MANUAL'],
 ] as const)(
-  'the token error %s gets the retry %s by default, and %s if auto_retry_on also lists 503, timeout and connection',
+  'the token error %s has the retry mode %s by default, and %s if auto_retry_on also lists 503, timeout and connection',
   (reason, byDefault, widened) => {
     const failed = { ...outcome('auth'), reason };
     expect(retryAfter(failed, ['500', '429'])).toBe(byDefault);

@@ -7,7 +7,9 @@ import { RESERVE, type Reserved } from './pace-statements.js';
 const ASK_AGAIN_MS = 250;
 /** The tolerance, in milliseconds, for timers that fire slightly early. */
 const EARLY_MS = 1;
-/** An age, in milliseconds, at which a send time can certainly still be used; less than the age at which it expires. */
+/**
+ * The age, in milliseconds, at which a send time is safe to use. It is less than the age at which send times expire.
+ */
 const USABLE_MS = 100;
 /** The maximum interval, in milliseconds, between requests to the database for send times. */
 const LONGEST_MS = 15_000;

@@ -4,8 +4,8 @@
  * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
  *    claimed or reserved. The number of successful responses in the last second is the partner's throughput, called the
  *    ceiling. The pace becomes half of the ceiling.
- * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
- *    its send times (`RESERVE`); `paced_to` is the end of all reservations.
+ * 2. Requests to a partner with a pace, or with an operator's upper limit, are evenly spaced. Each process reserves its
+ *    send times (`RESERVE`); `paced_to` is the end of all reservations.
  * 3. Successful responses raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially
  *    beyond it, until the partner is busy again. The waiting period doubles if the ceiling turns out to be the same as
  *    before.
@@ -30,7 +30,7 @@ const SAFE = 0.97;
 const REDUCED = 0.95;
 /**
  * The pace, in requests per second, below which a single response changes the measured throughput considerably; and the
- * smallest fraction of such a slow pace to which one reduction may lower it.
+ * smallest fraction to which one reduction may lower such a slow pace.
  */
 const SLOW = 2;
 const SLOW_REDUCED = 0.75;
@@ -44,8 +44,8 @@ const RISING = 4;
 /** If the pace exceeds the ceiling by this factor, the partner's throughput counts as higher than before. */
 const RISEN = 1.15;
 /**
- * The period, in seconds, for which responses must be successful before the pace rises beyond a new ceiling; and how
- * often this period is doubled at most, when the ceiling proves right.
+ * The period, in seconds, for which responses must be successful before the pace rises beyond a new ceiling; and the
+ * maximum number of times that this period is doubled when the ceiling proves right.
  */
 const PATIENCE_S = 7.5;
 const DOUBLINGS = 1;
@@ -122,7 +122,10 @@ export const CONFIRMED = (ceiling: string): string =>
     WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling THEN greatest(0, s.pace_confirmed + 1)
     ELSE 0 END`;
 
-/** The SQL expression for `pace_good` of a subscription `s` after a "busy" response, which increases the debt. */
+/**
+ * The SQL expression for `pace_good` of a subscription `s` after a "busy" response, which adds {@link DEBT} to the
+ * debt.
+ */
 export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
     ELSE greatest(-${REMEMBERED * DEBT}, least(0, s.pace_good) - ${DEBT}) END`;
 
@@ -151,7 +154,7 @@ const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_seco
 /**
  * Reserves send times. $1: the subscription; $2: the number of waiting requests; $3: the milliseconds by which earlier
  * requests of this process left too late. This delay postpones the following send times of all processes. The commit
- * does not wait for the disk: a wait would delay the send times unevenly, and a reservation that a crash loses does no
+ * does not wait for the disk: a wait would delay the send times unevenly, and losing a reservation in a crash does no
  * harm.
  */
 export const RESERVE = prepared(

@@ -9,7 +9,7 @@ describe('a partner with a limited rate', () => {
     return { queues, closed, queue: queues.of('a') };
   };
 
-  test('requests to a partner with a limited rate wait for reserved send times; when all are used, they need a new reservation', () => {
+  test('a request to a partner with a limited rate waits for a reserved send time, or for a new reservation if none is left', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     expect([999, 1000].map((now) => pace.isOpen(now))).toEqual([false, true]);

@@ -28,7 +28,7 @@ export class PartnerPace {
   private usedAt = -Infinity;
   /** The time, in milliseconds, for which the last request to a slow partner waited for its connection. */
   private waitedMs = 0;
-  /** The time, in milliseconds, by which requests left too late since the last reservation. */
+  /** The total delay, in milliseconds, of the requests that left too late since the last reservation. */
   private lateMs = 0;
   /** The number of successful responses in each tenth of the last second. */
   private readonly good = new Int32Array(BUCKETS);

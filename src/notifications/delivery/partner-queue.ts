@@ -2,7 +2,7 @@ import { PartnerPace } from './partner-pace.js';
 
 const LARGEST_BATCH = 512;
 /**
- * The age, in milliseconds, at which a change of the partner's health is too old to matter to a worker that has not
+ * The age, in milliseconds, at which a change in the partner's health is too old to matter to a worker that has not
  * sent to the partner before.
  */
 const RECENT_MS = 10_000;
@@ -207,7 +207,7 @@ export class PartnerQueue<Item> {
 
   /**
    * Raises the concurrency limit to the maximum for a slow partner that has never answered "busy": its responses come
-   * too late to learn from them.
+   * too late to learn from.
    */
   open(): void {
     if (this.isLearning && !this.pace.isPaced) this.limit = this.most;
@@ -234,7 +234,7 @@ export class PartnerQueue<Item> {
   }
 
   /**
-   * Resets the concurrency limit after a change of the partner's health. A recovered partner starts with one attempt,
+   * Resets the concurrency limit after a change in the partner's health. A recovered partner starts with one attempt,
    * and the limit doubles with every round of successes.
    */
   partnerChangedAt(at: number | null, now: number): void {

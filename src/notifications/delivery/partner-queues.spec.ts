@@ -19,7 +19,7 @@ function answering(queues: PartnerQueues<number>, ...ids: string[]): void {
   for (const id of ids) queues.ended(queues.of(id), queues.started(queues.of(id), 0), true, 1);
 }
 
-test('a partner uses no more concurrent attempts than the limit per partner', () => {
+test('a partner has no more concurrent attempts than the limit per partner allows', () => {
   const queues = new ProvenQueues(64, 16);
   fill(queues, 'a', 100);
   expect(startAll(queues)).toHaveLength(16);
@@ -77,7 +77,7 @@ describe('partners that hang', () => {
     expect(queues.of('healthy').inFlight).toBe(1);
   });
 
-  test('partners that are known to hang take turns in at most a quarter of the slots', () => {
+  test('partners that are known to hang take turns using at most a quarter of the slots', () => {
     const queues = new ProvenQueues(64, 16);
     const few = hanging.slice(0, 70);
     for (const id of few) {
@@ -109,7 +109,7 @@ describe('partners that hang', () => {
   });
 });
 
-test('while all slots of the worker are in use, it checks no queue for a next attempt, however many partners wait', () => {
+test('a worker whose slots are all in use checks no queue for the next attempt, however many partners wait', () => {
   const queues = new ProvenQueues(64, 16);
   const ids = Array.from({ length: 1000 }, (_, number) => `partner ${number}`);
   answering(queues, ...ids);
@@ -171,7 +171,7 @@ test('if a new partner leaves its first attempt unanswered for a second, it gets
   expect([fresh.limit, back.limit]).toEqual([16, 1]);
 });
 
-test('a partner’s queue is refilled when it is half empty, and its claims grow while more notifications are due', () => {
+test('a partner’s queue is refilled when half empty, and claims more at once while more notifications are due', () => {
   const queue = new ProvenQueues(64, 16).of('a');
   expect(queue.capacity).toBe(32);
   queue.claiming();
@@ -207,7 +207,7 @@ describe('a partner whose new notifications need no separate claim', () => {
     expect(behind.isReadyFor(1)).toBe(false);
   });
 
-  test('without a separate claim, a partner gets at most as many new notifications as it may start further attempts', () => {
+  test('without a separate claim, a partner gets at most one new notification for each attempt that may still start', () => {
     const queues = new ProvenQueues(64, 2);
     const queue = asked(queues.of('a'));
     queues.started(queue, 0);
@@ -218,7 +218,7 @@ describe('a partner whose new notifications need no separate claim', () => {
 describe('the state of a queue', () => {
   const queueOf = () => new ProvenQueues(64, 16).of('a');
 
-  test('a wake-up of a partner’s queue during a claim is not lost', () => {
+  test('a wake-up that reaches a partner’s queue during a claim is not lost', () => {
     const queue = queueOf();
     queue.claiming();
     queue.wake();
@@ -235,7 +235,7 @@ describe('the state of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a partner’s queue that an outcome has halted claims no notification until that outcome is recorded', () => {
+  test('a partner’s queue halted by an outcome claims no notification until the outcome is recorded', () => {
     const queue = queueOf();
     queue.halt();
     queue.wake();

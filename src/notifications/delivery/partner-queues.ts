@@ -110,7 +110,7 @@ export class PartnerQueues<Item> {
   }
 
   /**
-   * Returns the number of probes to DOWN partners that may be sent now. A probe may also get no response, so all probes
+   * Returns the number of probes to DOWN partners that may be sent now. Probes may remain unanswered, so all probes
    * together get only a quarter of the slots.
    */
   probeCapacity(probing: number): number {

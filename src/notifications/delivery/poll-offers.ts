@@ -87,8 +87,7 @@ export class PollOffers {
   }
 
   /**
-   * Returns the items of bulk jobs that their jobs do not allow to be sent now, because of an operator or an earlier
-   * item.
+   * Returns the items of bulk jobs that must not be sent now, because of an operator's action or an earlier item.
    */
   private async refusedByJobs(claimed: readonly Offered[]): Promise<Offered[]> {
     const items = claimed.filter((row) => row.job_id !== null);
@@ -180,7 +179,7 @@ export class PollOffers {
     return rows.map(({ id }) => id);
   }
 
-  /** Records deliveries; returns the subscriptions whose next event of a booking can now be claimed. */
+  /** Records deliveries; returns the subscriptions for which the next event of a booking can now be claimed. */
   private async recordDelivered(ended: readonly Ended[]): Promise<string[]> {
     if (ended.length === 0) return [];
     this.unitOfWork.afterCommit(() => this.count(ended, null));
@@ -199,8 +198,8 @@ export class PollOffers {
           failure,
           http_status: httpStatus,
           reason,
-          // A lapsed lease is recorded like a "busy" response without an address: it says nothing about the partner's
-          // address, and an item of a bulk job stays in its job.
+          // A lapsed lease is recorded like a "busy" response without an address: it proves nothing about the address,
+          // and an item of a bulk job must stay in its job.
           probe: false,
           partner_level: false,
           busy: retry === 'AUTO',

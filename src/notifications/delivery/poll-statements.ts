@@ -4,7 +4,7 @@
  * its response to a push.
  *
  * 1. A poll leases rows for the time that the partner has asked for, and writes a row of `poll_offers` for each. The
- *    lease is marked as begun, because the partner has the notification. A change of the subscription therefore does
+ *    lease is marked as begun, because the partner has the notification. A change to the subscription therefore does
  *    not wait for it.
  * 2. An acknowledgement or a refusal removes the offer and records the outcome of the attempt, in one transaction. It
  *    counts only for the caller that has polled, and only while both rows have the same, valid lease.

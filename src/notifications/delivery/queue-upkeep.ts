@@ -39,9 +39,8 @@ export const COUNTED_FROM = `(
   WHERE after_s <= $1::float8 * 3600 AND after_s + length_s > $1::float8 * 3600)`;
 
 /**
- * Gives up old notifications, which then wait for an operator. $1: the age in hours, in which suspensions of the
- * partner do not count. Notifications to a suspended partner are not given up; after the suspension, the partner gets
- * all of them.
+ * Gives up old notifications, which then wait for an operator. $1: the age in hours, not counting suspensions of the
+ * partner. Notifications to a suspended partner are not given up; after the suspension, the partner gets all of them.
  */
 const GIVE_UP = prepared(
   'queue-give-up',

@@ -71,7 +71,7 @@ const LOGGED = (outcome: string): string => `INSERT INTO notification_attempts
  * earlier HTTP requests as JSON; $11: whether other attempts waited for the partner's pace. A 200 to a request that was
  * sent while the partner was DOWN turns the partner UP. A 200 to a suspected event (`SUSPECT_AFTER`) proves that the
  * partner was down for all events, so the failures of the partner's other events are no longer counted. Returns the
- * subscriptions whose next event of a booking can now be claimed.
+ * subscriptions for which the next event of a booking can now be claimed.
  */
 export const RECORD_DELIVERED = prepared(
   'delivery-record-delivered',

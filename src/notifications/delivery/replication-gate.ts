@@ -1,7 +1,7 @@
 /**
  * Enforces `CONFIRM_REPLICATED`: partners are notified only of changes that a failover cannot undo.
  *
- * 1. The rows of a claim were committed before it: the write-ahead log up to its current end contains them.
+ * 1. The rows of a claim were committed before the claim: the write-ahead log up to its current end contains them.
  * 2. The claim is used once the configured number of standbys have flushed the log up to that point. With synchronous
  *    replication this takes one more round trip; otherwise it takes as long as the standbys lag behind.
  * 3. When they do not confirm within `PATIENCE_MS`, the claim is released and the gate closes: nothing more is claimed.

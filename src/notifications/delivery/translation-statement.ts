@@ -72,9 +72,9 @@ const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
  * 3. Each listening subscription gets one notification of each event. Notifications for a DOWN partner are created in
  *    the error queue, for automatic retry.
  * 4. Each notification gets its row in `deliveries` (delivery-statements.ts), and the events are settled.
- * 5. The first event of a booking without other events can be created claimed. The partner's row must be lockable as
- *    for a claim, and the partner must have neither a pace nor a pause. Never claim a later event here: its predecessor
- *    may be created at this moment, not yet visible.
+ * 5. The notification of a booking's only event can be created claimed. The partner's row must be lockable as for a
+ *    claim, and the partner must have neither a pace nor a pause. Never claim a later event here: its predecessor may
+ *    be in creation, and not yet visible.
  *
  * Positions and ids are generated before the rows are written, so that the new rows need not be joined with themselves:
  * the cost is linear. Each event is locked by key, because the planner would otherwise compare each event with all

@@ -139,8 +139,8 @@ export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> 
       const { events_done, events_left } = await this.translateSome(bookings);
       if (events_left === 0) return;
       if (events_done > 0) continue;
-      // Events that are locked are being translated by another process. If it fails, the outbox's sweep publishes them
-      // again.
+      // Events that are locked are being translated by another process. If that process fails, the outbox's sweep
+      // publishes them again.
       patience -= 1;
       await pause(SETTLING_MS);
     }
@@ -173,8 +173,8 @@ export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> 
   }
 
   /**
-   * Returns the untranslated events of records, each with the position of its entry in the change feed. Only this
-   * process can encrypt the positions, so the translation statement gets encrypted positions.
+   * Returns the untranslated events of records, each with the position of its entry in the change feed. The database
+   * cannot encrypt the positions, so they are encrypted before the translation statement receives them.
    */
   private entriesOf(streams: string[], upTo: number[]): Promise<{ event_id: string; entry_id: string }[]> {
     return this.database.query(FIND_ENTRIES, [streams, upTo]);

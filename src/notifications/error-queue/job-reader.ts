@@ -98,7 +98,7 @@ export class JobReader {
       account_code,
     );
     add(
-      // A job that is being prepared, or that found nothing, has no parts yet.
+      // A job that is being prepared, or that has found no notifications, has no parts.
       (it) => `(j.filter->>'subscription_id' = ${it}::text OR EXISTS (
         SELECT FROM job_parts p WHERE p.job_id = j.id AND p.subscription_id = ${it}::text::uuid))`,
       subscription_id?.toLowerCase(),

@@ -64,8 +64,8 @@ const row = (...columns: string[]): string => `(${columns.join(', ')})`;
  * Selects `columns` of a cause's first or last notifications, from an index whose last column is `last`.
  *
  * The condition contains only the start of the range in the index, and the returned rows show where the range ends.
- * With equality on five columns, the planner would expect a single row; with both ends of the range, few rows. It would
- * then choose any index with the same first column, and sort up to a million rows.
+ * With equality on five columns, the planner would expect a single row; with both ends of the range, it would expect
+ * only a few. It would then choose any index with the same first column, and sort up to a million rows.
  *
  * @param from a further bound on `last`
  */

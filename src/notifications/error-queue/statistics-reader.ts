@@ -11,7 +11,7 @@ import { count } from './notifications.dto.js';
 import { lastHours } from './partner-reader.js';
 
 const HOURS = 7 * 24;
-/** The maximum number of bookings without a first attempt, oldest first, among which the next exam is searched for. */
+/** The maximum number of bookings without a first attempt, oldest first, that are searched for the next exam. */
 const MOST_PENDING = 10_000;
 
 class AttemptHour {

@@ -10,12 +10,12 @@ const ORIGIN = `'1970-01-01T00:00:00Z'`;
  * Adds up the digests of a partner's delivered notifications by step. $1: the subscription; $2 and $3: the time range;
  * $4: seconds of a step; $5: accounts.
  *
- * 1. A bucket of five minutes that lies within one step counts as a whole, with the changes that are not yet added to
- *    it.
+ * 1. A bucket of five minutes that lies within one step counts as a whole, with the changes that have not yet been
+ *    added to it.
  * 2. If the boundary of a step divides a bucket, the notifications of the bucket are read one by one.
  * 3. After an upgrade, the digests of notifications that the sweep has not reached are computed here.
  *
- * One statement reads all of them, so that no notification is counted twice or missed while the sweep moves it.
+ * One statement reads all of them, so that no notification is counted twice or missed while the sweep processes it.
  */
 const DIGESTS = prepared(
   'digest-read',

@@ -23,7 +23,7 @@ import { OwnReplayBody } from './partner-side.dto.js';
 /** The reason that is stored for a job that a partner starts. Only operators enter their own reasons. */
 const REASON = 'Requested by the partner.';
 
-/** Serves a partner the notifications to its own subscriptions. */
+/** Serves a partner the notifications for its own subscriptions. */
 @ApiTags('Partner')
 @Access('partner')
 @Controller('partner/notifications')

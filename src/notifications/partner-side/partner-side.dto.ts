@@ -16,7 +16,7 @@ export class OwnSubscription extends SubscriptionModel {
   statistics: SubscriptionStatistics;
 }
 
-/** The conditions that select the notifications for which a partner asks again. All conditions must match. */
+/** The conditions that select the notifications that a partner requests again. All conditions must match. */
 @OptionalBody
 export class OwnReplayBody {
   @Field(dateTime(), { description: 'Only notifications that were created at this time or later.' })

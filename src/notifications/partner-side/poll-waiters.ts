@@ -69,7 +69,7 @@ export class PollWaiters implements BeforeApplicationShutdown {
    */
   async wait(subscriptionIds: readonly string[], forMs: number, gone: AbortSignal): Promise<void> {
     if (this.isStopping || gone.aborted) return;
-    // Only a process that does not deliver notifications has to start listening here.
+    // This call only has an effect in a process that does not deliver notifications: other processes already listen.
     void this.signals.listen();
     const waiter = new Waiter(subscriptionIds, forMs);
     for (const id of subscriptionIds) {

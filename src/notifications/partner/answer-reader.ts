@@ -45,8 +45,7 @@ export class AnswerReader {
   /** Whether any byte of the partner's current response has arrived. */
   begun = false;
   /**
-   * The bytes that have been read of the current response, or of the interim response before it, from the status line
-   * on.
+   * The bytes read so far of the current response, or of the interim response before it, from the status line on.
    */
   said = NOTHING;
   /** The number of bytes of the current response that were passed on to undici. */

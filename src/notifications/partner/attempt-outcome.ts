@@ -10,7 +10,7 @@ export interface AttemptOutcome {
   failure: FailureClass | null;
   /**
    * A short code for the cause of the failure, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. The code contains no data
-   * of the partner; null if the HTTP status is sufficient.
+   * from the partner; null if the HTTP status is sufficient.
    */
   reason: string | null;
   /**
@@ -67,8 +67,8 @@ export class Puts {
   }
 
   /**
-   * Records a request that was lost because the partner closed the kept connection at that moment. The request is then
-   * repeated on a new connection.
+   * Records a request that was lost because the partner closed the keep-alive connection at that moment. The request is
+   * then repeated on a new connection.
    */
   inVain({ failure, reason }: PartnerFault): void {
     const { durationMs, beganMs } = this;

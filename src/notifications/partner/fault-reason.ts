@@ -36,7 +36,7 @@ export function reasonOf(error: unknown): string {
 
 /**
  * Returns a code for an HTTP syntax error in a response, such as `invalid_character_in_chunk_size`; null for any other
- * error. undici describes the error in brackets.
+ * error. The message of undici's error contains the description in brackets.
  */
 export function syntaxReason(error: unknown): string | null {
   if (!(error instanceof errors.HTTPParserError)) return null;

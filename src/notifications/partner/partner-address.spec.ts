@@ -172,7 +172,7 @@ describe('the address guard', () => {
     ['::', false],
     ['0.0.0.0', false],
     ['8.8.8.8', true],
-  ])('the address guard with the networks of the sandbox allows a connection to %s: %s', (address, allowed) => {
+  ])('with the sandbox networks, the address guard allows a connection to %s: %s', (address, allowed) => {
     expect(sandbox.isAllowed(address)).toBe(allowed);
   });
 

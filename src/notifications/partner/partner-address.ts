@@ -86,7 +86,7 @@ export function notificationsUrl(partnerUrl: string): URL {
   return folderUrl(partnerUrl, 'notifications');
 }
 
-/** Returns the URL to which changes of records are sent. */
+/** Returns the URL to which changes to records are sent. */
 export function changesUrl(partnerUrl: string): URL {
   return folderUrl(partnerUrl, 'changes');
 }
@@ -154,7 +154,7 @@ const refusedIPv6 = [
   '::/3',
   '4000::/2',
   '8000::/1',
-  '2001::/23', // addresses for Teredo, benchmarks and ORCHID
+  '2001::/23', // addresses for Teredo, benchmarking and ORCHID
   '2001:db8::/32',
   '2002::/16', // 6to4 addresses
   '3fff::/20',
@@ -244,7 +244,7 @@ export class PartnerAddressGuard {
 
   /**
    * Returns the addresses of a host to which to connect. If one address is not allowed, the host is refused: a
-   * partner's host name never points to an internal address, and the result must not depend on the order of the
+   * partner's host name must never point to an internal address, and the result must not depend on the order of the
    * addresses. Throws `AddressBlockedError`, or the error of the look-up.
    */
   async resolveAllowed(host: string, addressLookup: AddressLookup, signal?: AbortSignal): Promise<string[]> {

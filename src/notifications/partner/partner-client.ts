@@ -52,7 +52,7 @@ const TOKEN_CONNECTIONS = 2;
  */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
-/** The last segment of a request's URL: `notifications` for events of bookings, `changes` for changes of records. */
+/** The last segment of a request's URL: `notifications` for events of bookings, `changes` for changes to records. */
 export type Folder = 'notifications' | 'changes';
 
 /** The connections, the token and the headers of a partner's endpoint, which are kept between attempts. */

@@ -72,10 +72,11 @@ export class AttemptNotBegun extends Error {}
  * Opens verified TLS connections to one origin, always in this order:
  *
  * 1. The name is resolved, and the guard checks every address.
- * 2. Addresses are dialled by number, so that no second look-up can return different addresses. The next address is
- *    dialled when the previous one has failed, has not connected for a quarter of a second, or has been in the TLS
- *    handshake for a second. The first address with TLS is used (RFC 8305 §5). Addresses that failed, or that were
- *    slower although they were dialled earlier, are dialled last for a few minutes.
+ * 2. The resolved IP addresses are dialled instead of the name, so that no second look-up can return different
+ *    addresses. The next address is dialled when the previous one has failed, has not connected for a quarter of a
+ *    second, or has been in the TLS handshake for a second. The first address that completes the handshake is used (RFC
+ *    8305 §5). Addresses that failed, or that were slower although they were dialled earlier, are dialled last for a
+ *    few minutes.
  * 3. The guard checks the address of each open socket again.
  * 4. TLS verifies the certificate against the host of the URL; a session is resumed only for a limited time.
  */

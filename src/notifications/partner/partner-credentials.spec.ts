@@ -51,7 +51,7 @@ it('a client id and secret are form-encoded before they are encoded in base64 (R
   expect(decoded).toBe('a+b:c%3Ad%25');
 });
 
-it('a credential is recognised in every encoding in which a partner may repeat the credential in a response', () => {
+it('a credential is recognised in every encoding in which a partner may repeat it in a response', () => {
   const secrets = secretsOf({ type: 'basic', username: 'u', password: 'p"&' });
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const hex = ['702226', base64('p"&')];
@@ -59,7 +59,7 @@ it('a credential is recognised in every encoding in which a partner may repeat t
   expect(secretsOf({ type: 'none' })).toEqual([]);
 });
 
-it('in a header of `auth`, the credential after the scheme counts as a secret of its own, but a short word does not', () => {
+it('in a header under `auth`, the credential after the scheme counts as a separate secret, unlike a short word', () => {
   const headers = [
     { name: 'Authorization', value: 'ApiKey 0123456789' },
     { name: 'X-Tenant', value: 'we two' },

@@ -9,9 +9,9 @@ import { AttemptNotBegun, type PartnerConnector, PartnerFault } from './partner-
 
 const MAX_BODY_BYTES = 64 * 1024;
 /**
- * The idle time, in milliseconds, after which a kept connection is closed, unless `Keep-Alive: timeout` is shorter.
- * With many partners, the requests to each are seconds apart, and a handshake costs more than a request. Load balancers
- * keep a connection for a minute.
+ * The idle time, in milliseconds, after which a keep-alive connection is closed, unless `Keep-Alive: timeout` is
+ * shorter. With many partners, the requests to each are seconds apart, and a handshake costs more than a request. Load
+ * balancers keep a connection for a minute.
  */
 const KEPT_MS = 60_000;
 
@@ -37,20 +37,20 @@ const OLDEST_MS = 60_000;
  */
 const QUIET_MS = 10_000;
 /**
- * The time after a request was written, in milliseconds, within which the end of a kept connection means that the
+ * The time after a request was written, in milliseconds, within which the end of a keep-alive connection means that the
  * partner was already closing it.
  */
 const CLOSED_BEFORE_MS = 100;
 
 /** The pool of a partner's connections, which gets each connection back when its exchange has ended. */
 export interface ConnectionKeeper {
-  /** Takes a connection to the partner back into the pool after a complete response. */
+  /** Puts a connection to the partner back into the pool after a complete response. */
   release(connection: PartnerConnection): void;
   /** Closes a partner connection that can no longer be used. */
   discard(connection: PartnerConnection): void;
   /** Closes all idle connections to the partner, because they may be dead like the connection that failed. */
   doubt(): void;
-  /** Gives a new connection to an exchange whose kept connection was dead. */
+  /** Gives a new connection to an exchange whose keep-alive connection was dead. */
   renew(exchange: Exchange, dead: PartnerConnection): void;
 }
 
@@ -64,7 +64,7 @@ export class PartnerConnection {
    */
   answers = 0;
   private answeredAt = Infinity;
-  /** The first error of the socket. undici may report only that the connection ended, which follows the error. */
+  /** The first error of the socket. undici may report only the end of the connection, which follows. */
   fault: Error | null = null;
   private reader: AnswerReader | null = null;
   private readonly client: Client;
@@ -227,8 +227,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Returns whether the request may be repeated. A partner may close a kept connection at the moment of its reuse,
-   * before any byte of a response.
+   * Returns whether the request may be repeated. A partner may close a keep-alive connection at the moment of its
+   * reuse, before any byte of a response.
    */
   private mayRenew(): boolean {
     const isKept = this.connection !== null && this.connection.answers > 0;
@@ -245,7 +245,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.settled) return;
     if (this.status !== 0) this.answer('late');
     else {
-      // If a kept connection was silently dropped, the other kept connections have probably been dropped as well.
+      // If a keep-alive connection was silently dropped, the others have probably been dropped as well.
       if (this.connection && this.connection.answers > 0 && !this.connection.begun) this.keeper.doubt();
       const reason = this.connection ? 'no_answer' : 'no_free_connection';
       this.fail(new PartnerFault('timeout', reason, this.connection?.said ?? null));

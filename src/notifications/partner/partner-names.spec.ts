@@ -65,7 +65,7 @@ describe('PartnerNames', () => {
     expect(await names.lookup('four.example')).toEqual(['192.0.2.7']);
   });
 
-  it('caches the addresses of a host name, and resolves it once for any number of simultaneous requests', async () => {
+  it('caches the addresses of a host name, and resolves the name once for all simultaneous requests', async () => {
     await Promise.all([names.lookup('both.example'), names.lookup('BOTH.example')]);
     await names.lookup('both.example');
     expect(server.questions).toHaveLength(2);
@@ -75,7 +75,7 @@ describe('PartnerNames', () => {
     await expect(names.lookup('nowhere.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('looks a host name up in the hosts file first, and resolves localhost even without this file', async () => {
+  it('looks up a host name in the hosts file first, and resolves localhost even without this file', async () => {
     expect(await names.lookup('Listed.example')).toEqual(['127.0.0.9', '::9']);
     expect(await names.lookup('localhost')).toEqual(['127.0.0.1', '::1']);
     expect(server.questions).toEqual([]);

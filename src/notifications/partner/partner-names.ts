@@ -77,7 +77,7 @@ export class PartnerNames {
   }
 
   private begin(host: string): LookUp {
-    // Two tries per look-up suffice: if both DNS queries are lost, only this delivery attempt fails, which is retried.
+    // Two tries per look-up suffice: if both DNS queries are lost, only this delivery attempt fails, and it is retried.
     const resolver = new Resolver({ timeout: LOOKUP_MS / 2, tries: 2 });
     if (this.servers) resolver.setServers(this.servers);
     const limit = timeLimit(LOOKUP_MS, () => resolver.cancel());

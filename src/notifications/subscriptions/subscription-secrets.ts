@@ -7,10 +7,10 @@ import type { ShownAuth, Subscription } from './subscription.entity.js';
 
 type Column = 'auth' | 'client-key' | 'signing-secret' | 'previous-signing-secrets';
 
-/** A signing secret that was replaced, but still signs for a limited time. */
+/** A signing secret that was replaced, but is still used for a limited time. */
 export interface PreviousSecret {
   secret: string;
-  /** The time at which the replaced secret stops signing, in milliseconds since 1970. */
+  /** The time until which the replaced secret is used, in milliseconds since 1970. */
   until: number;
 }
 
@@ -59,10 +59,11 @@ export class SubscriptionSecrets {
     };
   }
 
-  /** Adds a signing secret, which becomes the newest. The replaced secret continues to sign until the given time. */
+  /** Adds a signing secret, which becomes the newest. The replaced secret is still used until the given time. */
   replaceSigning(subscription: Subscription, newest: string, until: Date): void {
     const { newest: replaced, previous } = this.openSigning(subscription);
-    // Expired secrets are also kept, because the clock may be wrong at this moment. Expired secrets do not sign.
+    // Expired secrets are also kept, because the clock may be wrong at this moment. Expired secrets are not used for
+    // signatures.
     const kept = [{ secret: replaced, until: until.getTime() }, ...previous].slice(0, MOST_SIGNING - 1);
     const { id } = subscription;
     subscription.signing_secret = this.seal(newest, id, 'signing-secret');

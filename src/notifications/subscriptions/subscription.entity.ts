@@ -63,7 +63,7 @@ export class Subscription {
   @Column('text', { array: true })
   change_reasons: ChangeReason[];
 
-  /** The changes of records that the partner receives at `{partner_url}/changes`. */
+  /** The changes to records that the partner receives at `{partner_url}/changes`. */
   @Column('text', { array: true, default: '{}' })
   record_changes: RecordChangeName[];
 

@@ -52,8 +52,8 @@ const LATE_ROWS = prepared(
 );
 
 /**
- * Reads those values of a new seal that only the database knows. The statement runs after the rows of the seal were
- * read. A transaction whose rows the seal lacks has a lower number than the horizon, or it begins later.
+ * Reads those values of a new seal that only the database knows. The statement runs after the rows of the seal have
+ * been read. A transaction whose rows the seal lacks has a lower number than the horizon, or it begins later.
  */
 const NEXT = prepared(
   'audit-seal-next',
@@ -90,7 +90,7 @@ export interface SealedRow {
  *    seal, so a signature vouches for the whole history. After a key rotation, one seal without rows signs the whole
  *    history with the new key. No seal is added after a seal that no listed key has signed.
  *
- * Never order seals by anything but `seal_id`, nor seal a row twice.
+ * Never order seals by anything but `seal_id`, and never seal a row twice.
  */
 @Injectable()
 export class AuditSeals {
@@ -130,8 +130,8 @@ export class AuditSeals {
 
   private async sealBatch(): Promise<number> {
     const last = await this.last();
-    // No seal is added in this case, because its signature would vouch for rows that a person without a key may have
-    // inserted.
+    // No seal is added after a seal whose signature cannot be verified: the new signature would vouch for rows that a
+    // person without a key may have inserted.
     if (last !== null && isSigned(this.secrets, last) !== true) {
       this.logger.warn(
         { seal: last.hash.toString('hex') },

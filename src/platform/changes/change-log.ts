@@ -1,6 +1,6 @@
 import type { Change, ChangeKind } from './change.entity.js';
 
-/** A change of a record, from which an entry of the change feed is built. */
+/** A change to a record, from which an entry of the change feed is built. */
 export interface RecordChange {
   readonly kind: ChangeKind;
   readonly change: Change;
@@ -43,7 +43,7 @@ const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_
  * Returns the SQL that appends rows to the change feed. The statement runs in the same transaction as the changes that
  * it records, after that transaction's last lock.
  *
- * 1. The position of a row is at least its own transaction's id and at least the position of any earlier change of the
+ * 1. The position of a row is at least its own transaction's id and at least the position of any earlier change to the
  *    same record. Ids are assigned in order, but transactions end in any order.
  * 2. A reader sees only rows below the `xmin` of its snapshot. Every transaction below `xmin` has ended, so no row can
  *    appear among or before the rows already read. The order is (generation, xid, position).

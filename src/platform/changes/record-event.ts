@@ -70,19 +70,19 @@ export const nobodyListens = (account: string): string =>
  * those changes to which a subscription listens.
  *
  * 1. `changed` appends the rows. If no listener of the account exists, nothing else is written.
- * 2. `counted` numbers the changes of each record, including those that no listener has selected. The record is locked
+ * 2. `counted` numbers the changes to each record, including those that no listener has selected. The record is locked
  *    by the same transaction, so that its numbers follow the order of its changes in all processes.
  * 3. `told` writes the selected changes to the outbox. The statement looks for listeners in its own snapshot, so it
  *    sees every listener that was committed before the change.
  *
- * These parts cost time even if there is no listener. A statement that writes only rows of accounts to which
+ * `counted` and `told` cost time even if there is no listener. A statement that writes only rows of accounts to which
  * {@link nobodyListens} applies may append them with `insertChangesOf` alone.
  *
  * test/proof/model/records contains a formal model of this protocol. Before you change the protocol, change the model.
  *
  * @param rows SQL that selects the rows, as for `insertChangesOf`
  * @param traceparent SQL of the trace context for a row of the subquery `numbered`
- * @param isFirst whether each row is the first change of its record, which needs no numbering
+ * @param isFirst whether each row is the first change to its record, which needs no numbering
  */
 export const tellingChanges = (rows: string, traceparent: string, isFirst = false): string => `
   changed AS (${insertChangesOf(rows)}

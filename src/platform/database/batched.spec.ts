@@ -49,7 +49,7 @@ describe('Batched', () => {
     );
   });
 
-  it('the query batcher sends equal queries of a batch once, and returns the rows to each caller', async () => {
+  it('the query batcher sends identical queries in a batch once, and returns the rows to each caller', async () => {
     batched = new Batched({ pool } as unknown as Database, { text: '' }, (questions) => [questions], String);
     const answers = ['first', 'same', 'other', 'same'].map((question) => batched.ask(question));
     pool.batches[0].end();

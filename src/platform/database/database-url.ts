@@ -54,7 +54,7 @@ const FORM = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\
 /**
  * Parses `DATABASE_URL`.
  * @see https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
- * @throws Error with a message that is written to follow the name of the setting, and that quotes nothing from the URL
+ * @throws Error with a message that is meant to follow the name of the setting, and that quotes nothing from the URL
  * except names of parameters
  */
 export function parseDatabaseUrl(url: string): DatabaseAddress {

@@ -18,7 +18,7 @@ import { withSpans } from './statement-spans.js';
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 // Dates are sent in UTC. With a local offset, PostgreSQL would store year 1 as year 0: before time zones existed, local
-// offsets had seconds, and PostgreSQL accepts only whole minutes.
+// offsets had seconds, and the driver sends only whole minutes.
 pg.defaults.parseInputDatesAsUTC = true;
 
 /**

@@ -36,7 +36,9 @@ export async function send<Row extends object>(
   }
 }
 
-/** Returns whether PostgreSQL refused a statement because its result has other columns than when it was prepared. */
+/**
+ * Returns whether PostgreSQL refused a statement because the columns of its result have changed since it was prepared.
+ */
 function isOutdated(error: unknown): boolean {
   return (error as { routine?: unknown } | null)?.routine === 'RevalidateCachedQuery';
 }

@@ -59,7 +59,7 @@ describe('the HTTP adapter', () => {
   });
 
   it.each([{ httpsOptions: {} }, { forceCloseConnections: true }, { return503OnClosing: true }])(
-    'the HTTP adapter refuses the option %o of NestJS, which its server would ignore',
+    'the HTTP adapter refuses the NestJS option %o, which its server would ignore',
     (options) => {
       expect(() => new JsonAdapter().initHttpServer(options)).toThrow('creates its own server');
     },

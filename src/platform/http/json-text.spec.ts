@@ -30,7 +30,7 @@ describe('the number of values of a JSON text', () => {
     ]);
   });
 
-  it('also counts the values of a member whose name is repeated in a JSON text', () => {
+  it('counts the values of both members if a name is repeated in a JSON text', () => {
     expect(excessOf(Buffer.from('{"a":1,"a":2}'), 2)).toBe('values');
   });
 
@@ -39,7 +39,7 @@ describe('the number of values of a JSON text', () => {
     expect([excessOf(nested, 100, 3), excessOf(nested, 100, 2)]).toEqual([null, 'depth']);
   });
 
-  it.each(['"\\', '"', '[', '{"a', ',,,,'])('counting the values of malformed JSON terminates: %s', (text) => {
+  it.each(['"\\', '"', '[', '{"a', ',,,,'])('counting the values in malformed JSON always terminates: %s', (text) => {
     expect(excessOf(Buffer.from(text), 100)).toBeNull();
   });
 });

@@ -9,7 +9,7 @@ import type { HttpConfig } from './http.config.js';
 declareFaults({
   limit_invalid: [
     'The parameter `limit` is not a whole number of at least 1.',
-    'Send the parameter once, written in digits.',
+    'Send the parameter once, and write the number in digits.',
   ],
   cursor_invalid: [
     'The cursor was not issued by this service.',

@@ -14,7 +14,7 @@ export interface CatalogueEntry {
   readonly members: readonly string[];
 }
 
-const ACCEPTED = 'This is a warning: the request or the line is accepted.';
+const ACCEPTED = 'This is only a warning: the service still accepts the request or the line of the import file.';
 
 /** Returns the sentences about the status; none for a warning, which does not refuse the request. */
 const statusText = ({ code, status }: CatalogueEntry): string[] => (isWarning(code) ? [] : [`Status ${status}.`]);

@@ -15,7 +15,7 @@ describe('a fair queue', () => {
     expect([queue.shift(), queue.length]).toEqual([undefined, 0]);
   });
 
-  it('a fair queue skips a group that must not be served yet, and keeps the position of the group', () => {
+  it('a fair queue skips a group that may not be served yet, and keeps the position of the group', () => {
     const [queue] = queueOf(9, 'Aa1', 'Ba1', 'Ba2');
     expect([queue.shift((group) => group !== 'A'), ...rest(queue)]).toEqual(['Ba1', 'Aa1', 'Ba2']);
   });

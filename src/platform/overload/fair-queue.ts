@@ -50,7 +50,7 @@ export class FairQueue<Entry> {
     const [[member, entries]] = members;
     const entry = entries.shift()!;
     this.count--;
-    // A member or group that has more entries moves to the end of the order.
+    // A member or group that still has entries moves to the end of the order.
     members.delete(member);
     if (entries.length > 0) members.set(member, entries);
     this.groups.delete(group);

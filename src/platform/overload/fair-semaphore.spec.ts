@@ -22,7 +22,7 @@ describe('the fair semaphore', () => {
     expect([inside, semaphore.waiting]).toEqual([['a1', 'a2', 'b1', 'a3', 'a4'], 0]);
   });
 
-  it('the fair semaphore admits a request larger than the limit when no other is running, and refuses a request that waits too long', async () => {
+  it('the fair semaphore admits a request larger than the limit only when idle, and refuses a request that waits too long', async () => {
     const semaphore = new FairSemaphore(10, 20, tooLate);
     expect(semaphore.enter('a', 25)).toBeNull();
     await expect(semaphore.enter('b', 1)).rejects.toThrow('too late');

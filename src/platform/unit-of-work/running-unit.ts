@@ -11,7 +11,7 @@ import type { EventRow } from '../events/outbox.js';
 
 /** A database transaction that is running, with its buffered writes and its callbacks. */
 export class RunningUnit implements Transaction {
-  /** The results of statements that were sent, as far as the results have not been awaited yet. */
+  /** The results of sent statements that have not been awaited yet. */
   readonly sent: Promise<unknown>[] = [];
   /** The buffered rows, grouped by the statement that will write them. */
   readonly kept = new Map<Statement, object[]>();

@@ -63,7 +63,7 @@ const MOST_JOINED = 50;
  * - Each joined command gets its own transaction when the shared transaction fails, or when a command that has already
  *   written is refused.
  * - Once COMMIT is sent, only an error from PostgreSQL proves a rollback. Work that may be committed is not repeated.
- * 8. After a deadlock, or a change of a table's columns, the whole work is retried up to four times; `work` must have
+ * 8. After a deadlock, or a change to a table's columns, the whole work is retried up to four times; `work` must have
  *    no effect outside the database. The pause before a retry lets the other transaction of the deadlock get its lock.
  *
  * Never send HTTP requests inside `work`, and never let a promise outlive `work`.
@@ -208,7 +208,7 @@ export class UnitOfWork {
   }
 
   /**
-   * Writes the change of a record to the change feed when the current transaction commits. If a subscription listens to
+   * Writes a change to a record to the change feed when the current transaction commits. If a subscription listens to
    * the change, the event is also written to the outbox.
    */
   raiseOf({ change }: RecordEventClass, of: Omit<RecordChange, 'change'>): void {

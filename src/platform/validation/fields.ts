@@ -12,7 +12,7 @@ export type Dto<T extends object = object> = new () => T;
 interface Agreement<Body = never> {
   readonly code: string;
   readonly detail: string;
-  /** The member that the fault names, if the fault does not name the member that declares the rule. */
+  /** The member that the fault names, if it is not the member that declares the rule. */
   readonly member?: string;
   /**
    * Returns whether the rule is fulfilled. The function is called only if the member is present. The other members of

@@ -10,7 +10,7 @@ declareFaults({
   email_invalid: ['The value is not an e-mail address.', 'Send one e-mail address, such as ada@example.org.'],
   country_invalid: [
     'The value is not a country code.',
-    'Send a two-letter code of ISO 3166-1 alpha-2, in upper or lower case.',
+    'Send a two-letter ISO 3166-1 alpha-2 code, in upper or lower case.',
   ],
   base64_invalid: ['The value is not valid base64.', 'Send standard base64 with padding (RFC 4648 §4).'],
   time_zone_invalid: [

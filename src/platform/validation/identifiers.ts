@@ -4,7 +4,10 @@ import { suggesting } from './suggesting.js';
 import { declareFaults } from '../errors.js';
 
 declareFaults({
-  test_code_invalid: ['The value cannot be used as a test code.', 'Use at most 50 letters, digits and hyphens.'],
+  test_code_invalid: [
+    'The value cannot be used as a test code.',
+    'Use at most 50 characters: letters, digits and hyphens.',
+  ],
 });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -61,7 +61,7 @@ const codesOf = (dto: new () => object, value: unknown) =>
   inspectBody(dto, value).faults.list.map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('the body of a request', () => {
-  it('converts a valid body to an instance of its class, with nested instances, and omits members that are ignored', () => {
+  it('converts a valid body to an instance of its class, with nested instances, and omits ignored members', () => {
     const value = {
       ...{ name: 'Ada', age: 7, kind: null, status: { any: ['thing'] } },
       address: { phone: { number: '1' } },
@@ -138,7 +138,7 @@ describe('the body of a request', () => {
     ['statuses', 'status', ['status', 'test_code', 'limit']],
     ['candidateId', 'candidate_id', ['candidate', 'candidate_id']],
     ['CANDIDATE-ID', 'candidate_id', ['candidate', 'candidate_id']],
-  ])('suggests for the unknown name %s the name %s, whatever its case and separators', (name, meant, known) => {
+  ])('suggests for the unknown name %s the similar name %s, whatever the case and separators', (name, meant, known) => {
     expect(nearestHint(name, known)).toBe(` Did you mean "${meant}"?`);
   });
 
@@ -156,7 +156,7 @@ describe('the body of a request', () => {
     expect(faults.isFull).toBe(true);
   });
 
-  it('keeps the body of a class that accepts unknown members, but reports faulty known members and text that cannot be stored', () => {
+  it('returns a body as it is if its class accepts unknown members, but reports faulty known members and unstorable text', () => {
     const value = { count: 3, extra: { any: '\u0001' }, phones: [{ number: '1', more: 1 }] };
     expect(inspectBody(Driver, value).body).toBe(value);
     expect(codesOf(Driver, value)).toEqual([]);

@@ -84,7 +84,7 @@ describe('a time zone', () => {
   });
 
   it.each(['Europe/KYIV', 'Us/Eastern', 'SystemV/EST5EDT', 'america/New_York', 'EST', 'Mars/Olympus'])(
-    'a time zone is refused if its spelling is not that of the tz database: %s',
+    'a time zone is refused if its spelling differs from the tz database: %s',
     (zone) => expect(codesOf(timeZone().faults(zone))).toEqual(['time_zone_invalid']),
   );
 });

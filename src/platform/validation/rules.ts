@@ -19,7 +19,7 @@ declareFaults({
   ],
   control_character: [
     'The text contains a control character, an invisible character that changes the direction of text, or the replacement character U+FFFD.',
-    'Remove the character. Line breaks and tabs are allowed only in comments, overAllComments, reviewerNotes, reason and PEM members.',
+    'Remove the character. Line breaks and tabs are allowed only in the members comments, overAllComments, reviewerNotes and reason, and in members that contain PEM.',
   ],
   lone_surrogate: [
     'The text contains half of a surrogate pair, which is not a valid character.',
@@ -33,7 +33,7 @@ declareFaults({
   ],
   format_invalid: [
     'The value does not have the required format.',
-    'Read the description of the member in the API description.',
+    'Use the format that the API description states for the member.',
   ],
   kind_unknown: [
     'The value is not a known kind of job or change.',
@@ -46,7 +46,7 @@ declareFaults({
   too_many: ['The list has too many entries.', 'Send at most as many entries as the API description allows.'],
   too_few: ['The list has too few entries.', 'Send at least as many entries as the API description requires.'],
   date_time_invalid: [
-    'The value is not an existing date and time in the form YYYY-MM-DDThh:mm:ssZ.',
+    'The value is not a valid date and time in the form YYYY-MM-DDThh:mm:ssZ.',
     'Send the time in UTC with whole seconds, without a fraction and without an offset.',
   ],
   code_invalid: [

@@ -37,7 +37,7 @@ describe('the stored text of a result', () => {
     expect(credentials?.toString()).toContain('examPassword');
   });
 
-  it('restores the complete result body when the removed members are put back, whatever the body is', () => {
+  it('putting back the removed members restores the complete result body, whatever the body is', () => {
     const name = fc.constantFrom('examPassword', 'extExamToken', PHOTO, VIDEO_LINK, 'a', 'ä"', 'b');
     const { node } = fc.letrec<{ node: unknown; object: Record<string, unknown> }>((tie) => ({
       node: fc.oneof(

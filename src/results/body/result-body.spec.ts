@@ -42,7 +42,7 @@ describe('the stored text of a body', () => {
     ['a removed byte order mark', '\ufeff{"a":1}', '{"a":1}'],
     ['a member __proto__', '{"__proto__":{"a":1},"constructor":2}', '{"__proto__":{"a":1},"constructor":2}'],
   ])(
-    'the stored text of a result body keeps every character of the members, without blanks between them: %s',
+    'the stored text of a result body keeps every character of the members, but no blanks between them: %s',
     (_title, json, text) => {
       expect(kept(json).text).toBe(text);
     },
@@ -59,7 +59,7 @@ describe('the stored text of a body', () => {
     expect(photo?.toString()).toBe('"QUJD"');
   });
 
-  it('removes photo and video link from the stored text of a result, and can restore them exactly as they were sent', () => {
+  it('removes the photo and the video link from the stored text of a result, and can restore them exactly as sent', () => {
     const { text, photo, videoLink } = kept(`{"${VIDEO_LINK}":"https:\\/\\/v.example/1","${PHOTO}":"QUJD"}`);
     expect(text).toBe('{}');
     expect(wholeText(text, { photo, videoLink, credentials: null })).toBe(
@@ -68,7 +68,7 @@ describe('the stored text of a body', () => {
     expect(withMembers('{"a":1}', { [PHOTO]: String(photo), [VIDEO_LINK]: null })).toBe(`{"a":1,"${PHOTO}":"QUJD"}`);
   });
 
-  it('removes the photo from the body of an account result, too, whatever the JSON type of the photo', () => {
+  it('also removes the photo from the body of an account result, whatever the JSON type of the photo', () => {
     const { text, photo } = kept(`{"${PHOTO}":{"of":[1,"}"]},"a":1}`, CandidateResultData);
     expect([text, photo?.toString()]).toEqual(['{"a":1}', '{"of":[1,"}"]}']);
   });
@@ -106,11 +106,11 @@ describe('a body that is not well-formed', () => {
     ' ',
     'nothing',
     `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`,
-  ])('refuses a result body of malformed JSON: %j', (json) => {
+  ])('refuses a result body that is malformed JSON: %j', (json) => {
     expect(refusal(json).code).toBe('malformed_json');
   });
 
-  it.each(['[]', '1', '"text"', 'null', 'true'])('refuses a result body of JSON that is not an object: %s', (json) => {
+  it.each(['[]', '1', '"text"', 'null', 'true'])('refuses a result body that is JSON but not an object: %s', (json) => {
     expect(refusal(json).errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([' type_invalid']);
   });
 
@@ -276,7 +276,7 @@ describe('a tolerant reader', () => {
       true,
     ],
     ['as many faults without one', { webCamComments: Array(200).fill(1), examMetaData: { examCode: 'A' } }, false],
-  ])('refuses a result only for faults in identifying members or unknown members: %s', (_title, body, isRefused) => {
+  ])('refuses a result only for faults in identifying members or in unknown members: %s', (_title, body, isRefused) => {
     expect(read(JSON.stringify(body)).isRefused).toBe(isRefused);
   });
 
@@ -292,7 +292,7 @@ describe('a tolerant reader', () => {
       { overall_score_pct: 81.5, overall_score_scaled: '640', candidate_id: 7, result: 1 },
       CandidateResultData,
     ],
-  ])('accepts a value in a result body with another JSON type or spelling: %s', (_title, body, dto) => {
+  ])('accepts other JSON types and spellings of a value in a result body: %s', (_title, body, dto) => {
     expect(faults(JSON.stringify(body), dto)).toEqual([]);
   });
 });

@@ -29,11 +29,11 @@ type Dto = new () => object;
 
 /** The parts into which a result's body is split for storage. */
 export interface KeptBody {
-  /** The JSON text of the body in UTF-8, without photo, video link and credentials. */
+  /** The JSON text of the body in UTF-8, without the photo, the video link and the credentials. */
   readonly text: Buffer;
   /**
    * The JSON text of the member's value. If the body also has nested members of this name, the text contains the value
-   * and these members in the form of {@link Kept}. Null if the body has no such member.
+   * and these members in the form of {@link Kept}. Null if the body has no member of this name.
    */
   readonly photo: Buffer | null;
   readonly videoLink: Buffer | null;
@@ -72,7 +72,7 @@ export function readResultBody<T extends object>(
   return { value: value as T, kept: { text, photo, videoLink, credentials, hash }, ...judged };
 }
 
-/** Returns the stored text of a body with the given members (the photo and the video link) put back into it. */
+/** Returns the stored text of a body, with the given members (the photo and the video link) inserted again. */
 export function withMembers(text: string, members: Record<string, string | null>): string {
   const added = Object.entries(members).flatMap(([name, value]) =>
     value === null ? [] : [`${JSON.stringify(name)}:${value}`],
@@ -87,7 +87,7 @@ export function hashOfRaw(bytes: Buffer): Buffer {
   return createHash('sha256').update('raw ').update(bytes).digest();
 }
 
-/** The prefix with which the stored form of nested members begins. No JSON text begins with it. */
+/** The prefix with which the stored form of nested members begins. No JSON text begins with this prefix. */
 const DEEPER = '@';
 type Kept = { value: string | null; members: [order: number, at: number, member: string][] };
 
@@ -104,7 +104,7 @@ function readKept(kept: Buffer | null): Kept {
   return text.startsWith(DEEPER) ? (JSON.parse(text.slice(1)) as Kept) : { value: text, members: [] };
 }
 
-/** Returns the stored text of a body with the given parts put back into it. A part that is null is left out. */
+/** Returns the stored text of a body, with the given parts inserted again. Parts that are null are omitted. */
 export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>): string {
   const [photo, videoLink, credentials] = [apart.photo, apart.videoLink, apart.credentials].map(readKept);
   const members = [photo, videoLink, credentials].flatMap((kept) => kept.members);
@@ -272,8 +272,8 @@ function canonicalMember(dto: Dto, member: unknown): string {
 }
 
 /**
- * Returns the numbers in a JSON text that a double may not represent exactly. Two different such numbers could be equal
- * after parsing.
+ * Returns the numbers in a JSON text that a double may be unable to represent exactly. Two different numbers of this
+ * kind could be equal after parsing.
  */
 function longNumbers(bytes: Buffer): string[] {
   const found: string[] = [];

@@ -52,7 +52,7 @@ export function erasedBody(source: ResultSource, text: string, pseudonym: string
 
 /**
  * Returns the part of a body that is stored for an erased record. Returns null for any other record, for which the
- * whole body is stored. The hash is kept, so that the body is recognized if it is delivered again.
+ * whole body is stored. The hash of the whole body is kept, so that the body is recognized if it is delivered again.
  */
 export function keptOf(
   { erased_datetime, candidate_id }: LockedEligibility,

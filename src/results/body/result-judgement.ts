@@ -34,8 +34,8 @@ export interface Judged {
 /**
  * Checks a result's body: lists the faulty members, and decides whether the result is refused. An invalid member that
  * only describes the exam does not cause a refusal.
- * @param deciding the members by which the result is matched, each as its path of names; no other known member then
- * causes a refusal; null if every known member can cause a refusal
+ * @param deciding the members by which the result is matched, each as a path of member names; invalid values of other
+ * known members then cause no refusal. If null, every known member can cause a refusal
  * @param repeated the pointers of members that occur more than once, which makes the intended value unknown
  * @throws DomainError validation_error when the body is not an object
  */
@@ -82,7 +82,7 @@ function only(value: Record<string, unknown>, deciding: readonly (readonly strin
   return picked;
 }
 
-/** Returns whether the pointer points to an undeclared member, or to a place inside such a member. */
+/** Returns whether the pointer points to an undeclared member, or to a value inside an undeclared member. */
 function isUnknown(form: Form, pointer: string): boolean {
   let at: Form | null = form;
   for (const segment of pointer.split('/').slice(1)) {

@@ -22,7 +22,7 @@ type Answer = { workMs: number } & (
   { kept: object; facts: object; faults: Fault[]; isRefused: boolean } | { refusal: Refusal; bytes: Uint8Array }
 );
 
-/** The bytes of a body that is not a JSON object, with the error that refuses it. */
+/** The bytes of a body that is not a JSON object, with the error with which the body is refused. */
 export interface Unread {
   readonly refusal: DomainError;
   readonly bytes: Buffer | undefined;
@@ -30,11 +30,11 @@ export interface Unread {
 
 /** The estimated time for passing a body to the thread, in milliseconds per byte. */
 const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
-/** The working time, in milliseconds, that is charged to the sender of a body that crashes the thread. */
+/** The processing time, in milliseconds, that is charged to the sender of a body that crashes the thread. */
 const MOST_WORK_MS = 10_000;
 /**
- * The factor by which the working time for a body is multiplied if the body is refused because of its form. The charge
- * limits a sender to about one such body per second.
+ * The factor by which the processing time that is charged to a sender is multiplied if the body is refused because of
+ * its form. The higher charge limits a sender to about one refused body per second.
  */
 const CHARGE_OF_REFUSED = 40;
 
@@ -89,8 +89,8 @@ export class ResultReader implements OnApplicationShutdown {
 }
 
 /**
- * Returns the underlying buffer of a body if it contains only the body, because such a buffer can be transferred
- * without a copy. Otherwise, returns an empty list.
+ * Returns a list of the buffers that can be transferred to the thread without a copy: the buffer under the body if it
+ * contains nothing else. Otherwise, the list is empty.
  */
 function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];

@@ -2,8 +2,8 @@ import { Field, ObjectField, ObjectListField, TolerantReader } from '../../platf
 import type { Rule } from '../../platform/validation/rules.js';
 import { photo, spelledId, spelledInteger, spelledText } from './spelled-rules.js';
 
-// The limits of individual members. They keep each member small enough to index, show and process. The limit of the
-// whole body applies to all members together.
+// The limits of individual members. They keep each member small enough to index, show and process. The size limit of
+// the whole body applies in addition.
 /** The maximum size of a result's body. */
 export const MOST_BODY_BYTES = 8 * 1024 * 1024;
 const MOST_PHOTO_BYTES = 5 * 1024 * 1024;
@@ -19,7 +19,7 @@ const comments = spelledText({ max: MOST_LETTERS_OF_COMMENTS, lines: true });
 const driverCode = spelledId(MOST_LETTERS_OF_CODE);
 const count = spelledInteger(-MOST_COUNT, MOST_COUNT);
 
-/** The rule for a JSON boolean, or for one of the texts that test drivers send instead. */
+/** The rule for a JSON boolean, or for one of the strings that test drivers send instead. */
 const flag: Rule = {
   schema: {
     anyOf: [
@@ -222,7 +222,7 @@ export class CandidateResultData {
   result_id?: string | null;
 }
 
-/** The members by which a registration result is matched, each as its path of names. */
+/** The members by which a registration result is matched, each as a path of member names. */
 export const DECIDING_OF_REGISTRATION = [
   ['examMetaData', 'examCode'],
   ['examMetaData', 'extRecordLocator'],

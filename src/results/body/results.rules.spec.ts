@@ -240,11 +240,11 @@ describe('the exam of an account result', () => {
 describe('a result_id that the account has seen', () => {
   const seen = { svc_eligiblity_id: 'A', candidate_id: 'C-1' };
   it.each<[string, string | null, string]>([
-    ['leads to its exam for the same candidate', 'C-1', 'A'],
-    ['leads to its exam when no candidate is named', null, 'A'],
-    ['is a conflict for another candidate', 'C-2', 'result_id_conflict'],
-    ['is a conflict for the candidate in another case', 'c-1', 'result_id_conflict'],
-  ])('an already known result_id in an account result %s', (_title, candidateId, expected) => {
+    ['is matched to the same exam for the same candidate', 'C-1', 'A'],
+    ['is matched to the same exam when no candidate is named', null, 'A'],
+    ['is a conflict if it names another candidate', 'C-2', 'result_id_conflict'],
+    ['is a conflict if its candidate_id differs in case', 'c-1', 'result_id_conflict'],
+  ])('an account result whose result_id is already known %s', (_title, candidateId, expected) => {
     expect(codesOf(matchResultId(seen, candidateId))).toBe(expected);
   });
 });
@@ -272,7 +272,7 @@ describe('the members that identify an exam', () => {
     expect(registrationFacts({ examMetaData: { simulatedExam } }).simulated).toBe(simulated);
   });
 
-  it('an empty locator, e-mail, candidate or result_id in a result is treated as missing', () => {
+  it('an empty locator, e-mail address, candidate_id or result_id in a result is treated as missing', () => {
     expect(registrationFacts({ examMetaData: { extRecordLocator: '' }, examTakerEmail: '' })).toMatchObject({
       locator: null,
       email: null,

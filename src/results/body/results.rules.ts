@@ -27,7 +27,7 @@ export type Match = { svcEligibilityId: string } | { refusal: Problem };
 
 const refuse = (refusal: Problem): Match => ({ refusal });
 
-/** The kinds of code that an exam code can be, in the order in which the matching of results tries them. */
+/** The kinds of codes that an exam code can be, in the order in which the matching of results tries them. */
 const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
 
 /** A registration to which a member of the result refers, with the registration's current `status`. */
@@ -103,7 +103,7 @@ function timeOf({ booking_on }: CandidateExam): number {
 
 /**
  * Returns the exam for which the `result_id` was accepted before. Refuses a result that names a candidate other than
- * the candidate of the exam.
+ * the exam's candidate.
  */
 export function matchResultId(
   seen: { svc_eligiblity_id: string; candidate_id: string },
@@ -115,8 +115,8 @@ export function matchResultId(
 }
 
 /**
- * The members of a registration result that decide how it is handled. An empty text, or a value of the wrong type,
- * counts as omitted.
+ * The members of a registration result that decide how it is handled. A member with an empty string, or with a value of
+ * the wrong type, counts as omitted.
  */
 export interface RegistrationFacts {
   examCode: string | null;

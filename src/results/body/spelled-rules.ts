@@ -1,23 +1,25 @@
 import { characterFault, fault, integer, text, type Rule } from '../../platform/validation/rules.js';
 
 /**
- * Rules for values that test drivers send with a JSON type other than the documented type. The values are accepted and
- * stored as received.
+ * Rules for values that test drivers send with a JSON type that differs from the documented type. The values are
+ * accepted and stored as received.
  */
 
-/** Returns a rule for a member of a result that accepts a text or a number. */
+/** Returns a rule for a member of a result. The rule accepts a string or a number. */
 export function spelledText(options: { max: number; lines?: boolean }): Rule {
   const rule = text(options);
   return { schema: rule.schema, faults: (value) => (typeof value === 'number' ? [] : rule.faults(value)) };
 }
 
-/** Returns a rule for an id of a record: a text, or a number that can be written in only one way. */
+/**
+ * Returns a rule for the id of a record. The rule accepts a string, or a number that can be written in only one way.
+ */
 export function spelledId(max: number): Rule {
   const rule = text({ max });
   return { schema: rule.schema, faults: (value) => (textOfNumber(value) === null ? rule.faults(value) : []) };
 }
 
-/** Returns a rule that accepts an integer, or the integer as a text. */
+/** Returns a rule that accepts an integer, either as a number or as a string. */
 export function spelledInteger(min: number, max: number): Rule {
   const rule = integer(min, max);
   const read = (value: unknown) =>
@@ -25,7 +27,7 @@ export function spelledInteger(min: number, max: number): Rule {
   return { schema: rule.schema, faults: (value) => rule.faults(read(value)) };
 }
 
-/** Returns the value of a member as the text of a record's id; null if the member is empty or cannot be an id. */
+/** Returns the value of a member as the id of a record; null if the member is empty or cannot be an id. */
 export function idIn(value: unknown, max: number): string | null {
   if (typeof value === 'number') return textOfNumber(value);
   if (typeof value !== 'string' || value === '' || value.length > 2 * max) return null;
@@ -45,9 +47,9 @@ function textOfNumber(value: unknown): string | null {
 
 /**
  * Returns a rule that accepts Base64 or base64url, in one or several lines (RFC 2045), or a `data:` URL of either. The
- * empty text is allowed.
+ * empty string is allowed.
  * @param maxBytes the maximum size of the decoded photo
- * @param maxLetters the maximum length of the text, which the limit of the body enforces
+ * @param maxLetters the maximum length of the string, which the limit of the body enforces
  */
 export function photo(maxBytes: number, maxLetters: number): Rule {
   return {
@@ -77,8 +79,8 @@ function lettersOf(value: string): string | null {
 }
 
 /**
- * Returns whether the text is Base64. Megabytes are checked in one pass, because a pattern with groups would overflow
- * the stack of the pattern matcher.
+ * Returns whether the string is Base64. Megabytes are checked in one pass, because a regular expression with groups
+ * would overflow the stack of its engine.
  */
 function isBase64(letters: string): boolean {
   const padding = letters.endsWith('==') ? 2 : letters.endsWith('=') ? 1 : 0;

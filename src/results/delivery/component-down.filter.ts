@@ -5,7 +5,7 @@ import { ProblemFilter, statusOf, UNAVAILABLE_RETRY_AFTER_S } from '../../platfo
 
 /**
  * Responds with status 500 to every error after which a retry may succeed, because test drivers retry only after 500
- * (specification, Errors). The code of the problem names the cause.
+ * (specification, section Errors). The code of the problem names the cause.
  */
 @Catch()
 export class ComponentDownFilter extends ProblemFilter {

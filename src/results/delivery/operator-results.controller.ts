@@ -27,7 +27,7 @@ import { RESULT_STATES, type ResultState } from '../records/result-state.entity.
 import { ResultStore } from '../records/result-store.js';
 import { RESULT_SOURCES, type ResultSource } from '../body/results.rules.js';
 
-/** A result in the lists for operators. It does not include the body, which may be several megabytes long. */
+/** A result in the lists for operators, without its body, which may be several megabytes long. */
 class ResultSummaryModel {
   @Field(text({ max: 8 }), { required: true })
   svc_eligiblity_id: string;

@@ -71,7 +71,7 @@ export class ResultAcceptance {
   /**
    * Adds a revision with the result's body to a locked exam. Returns false, and changes nothing, if the body equals the
    * body of the newest revision.
-   * @param isOperators whether an operator accepts the result; the result is then accepted even if its body was
+   * @param isOperators whether an operator accepts the result. If so, the result is accepted even if its body was
    * accepted for another exam
    * @throws SettledElsewhere
    */

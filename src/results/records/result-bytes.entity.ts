@@ -16,7 +16,7 @@ export class ResultBytes {
   @Column('bigint')
   bytes: number;
 
-  /** The maximum of `bytes`, from the settings of the process that last wrote the row. */
+  /** The maximum value of `bytes`, from the settings of the process that last wrote the row. */
   @Column('bigint')
   quota: number;
 }

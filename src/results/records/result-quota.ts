@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 const UNMATCHED_SHARE = 0.25;
 
 /**
- * Adds the bytes of a result to the owner's total of the day. $1: owner; $2: bytes; $3: quota. A constraint enforces
+ * Adds the bytes of a result to the owner's total for the day. $1: owner; $2: bytes; $3: quota. A constraint enforces
  * the quota even for parallel deliveries.
  */
 const COUNT = prepared(

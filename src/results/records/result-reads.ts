@@ -10,7 +10,7 @@ export interface ResultRead {
 }
 
 /**
- * Writes audit entries for reads of photos and video links, because both show people. The entry is written before the
+ * Writes audit entries for reads of photos and video links, because both show people. Each entry is written before the
  * response is sent.
  */
 @Injectable()
@@ -32,7 +32,7 @@ export class ResultReads {
     });
   }
 
-  /** Writes an audit entry like {@link record}, for the raw bytes of an unmatched result, whose content is unknown. */
+  /** Writes an audit entry for a read of the raw bytes of an unmatched result, whose content is unknown. */
   recordRaw(subject: string, accountCode: string | null): Promise<void> {
     return this.unitOfWork.run(() => {
       this.unitOfWork.audit('unmatched-result.read-raw', subject, { accountCode });

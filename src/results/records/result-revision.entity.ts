@@ -26,7 +26,7 @@ export class ResultRevision {
   @Column('text')
   source: ResultSource;
 
-  /** The JSON text of the body as received, without photo, video link and credentials. */
+  /** The JSON text of the body as received, without the photo, the video link and the credentials. */
   @Column('text')
   body: string;
 

@@ -96,7 +96,9 @@ const LIST = prepared(
    WHERE eligibilities.account_code = $1 AND candidate_id = $2 AND test_code = $3
    ORDER BY result_revisions.position DESC`,
 );
-/** SQL: whether the caller may see the body. Results that are not RELEASED need the scope `results`. */
+/**
+ * SQL: whether the caller may see the body. For a result that is not RELEASED, the caller needs the scope `results`.
+ */
 const SHOWN = `($4 OR coalesce(state, 'RELEASED') = 'RELEASED')`;
 const GET = prepared(
   'results-get',
@@ -127,7 +129,9 @@ export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'receive
   };
 type RevisionRow = Omit<ReadRevision, 'photo' | 'videoLink' | 'credentials'> &
   Pick<ResultRevision, 'photo' | 'video_link' | 'credentials'>;
-/** The parts of a revision that a caller may see: its media, and its body while the result is not RELEASED. */
+/**
+ * Whether a caller may see the photos and video links of revisions, and the bodies of results that are not RELEASED.
+ */
 export interface Sight {
   readonly media: boolean;
   readonly unreleased: boolean;

@@ -5,7 +5,7 @@ import { acrossAccounts, Database, prepared } from '../../platform/database/data
 import type { Delivery } from '../body/result-body.js';
 import type { ResultSource } from '../body/results.rules.js';
 
-/** The SQL condition that the revision `same` is the newest of its exam and its source. */
+/** The SQL condition that the revision `same` is the newest revision of its exam from its source. */
 const IS_LAST = `NOT EXISTS (SELECT FROM result_revisions newer
      WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = same.source
        AND newer.revision > same.revision)`;
@@ -14,8 +14,8 @@ const IS_NEWEST_OF_ACCOUNT = prepared(
   `SELECT 1 FROM result_revisions same
    WHERE account_code = $1 AND body_hash = $2 AND source = 'ACCOUNT' AND ${IS_LAST} LIMIT 1`,
 );
-// Also compares results that the same user sent and that belong to other accounts, because an operator may have
-// accepted such a result for an exam of another account.
+// Also compares results of other accounts if the same user sent them, because an operator may have accepted such a
+// result for an exam of another account.
 const IS_NEWEST_OF_REGISTRATION = prepared(
   'results-is-newest-somewhere-registration',
   `SELECT 1 FROM result_revisions same

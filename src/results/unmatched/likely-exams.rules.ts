@@ -38,8 +38,8 @@ export function mostLikely<Exam extends LikelyExam>(exams: readonly Exam[], rece
 }
 
 /**
- * The similarities in which an id of the exam equals an id in the result. If an id is equal, a merely similar spelling
- * of that id adds nothing.
+ * The similarities in which an id of the exam equals an id in the result. If an id is equal, a similar spelling of an
+ * id adds no evidence.
  */
 const EQUAL_IDS: readonly Likeness[] = [
   'SVC_ELIGIBLITY_ID',
@@ -49,7 +49,7 @@ const EQUAL_IDS: readonly Likeness[] = [
   'CANDIDATE_ID',
 ];
 
-/** Removes inexact similarities of ids that are weaker than another similarity of an id. */
+/** Removes each inexact similarity of ids if the exam also has a stronger similarity of ids. */
 export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likeness> {
   const isEqual = EQUAL_IDS.some((likeness) => likenesses.has(likeness));
   const isSpelled = isEqual || likenesses.has('ID_SPELLING');
@@ -69,8 +69,8 @@ const MOST_CHARACTERS = 32;
 const CHARACTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789'];
 
 /**
- * Normalizes an id: converts it to lower case and removes spaces and punctuation, because people and programs change
- * these. The SQL function `plain_id` does the same.
+ * Normalizes an id: converts it to lower case and removes spaces and punctuation, because people and programs often
+ * change them. The SQL function `plain_id` does the same.
  */
 export function plainId(id: string): string {
   return id.toLowerCase().replaceAll(/[\u0000-/:-@[-`{-\u007f]/g, '');

@@ -19,8 +19,8 @@ import {
 import type { LikelyExamModel } from './likely-exams.fields.js';
 
 /**
- * The maximum number of exams that are suggested for each kind of similarity. A name that many people have is a weak
- * clue.
+ * The maximum number of exams that are suggested for each kind of similarity. The number is low, because a name that
+ * many people share is a weak clue.
  */
 const MOST_OF_ONE = 20;
 const MOST = 10;
@@ -40,8 +40,8 @@ const like = (likeness: Likeness, value: string, parameter: string, where = '') 
       AND case_folded(${value}) ~<=~ ${unestimated(`case_folded(${parameter}::text)`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${MOST_OF_ONE}) AS hit
   WHERE status <> 'CANCELLED' LIMIT ${MOST_OF_ONE})`;
-// Selects records by a word of the candidate's name. A search key begins with such a word, and the words that follow it
-// in the name continue the key.
+// Selects records by a word of the candidate's name. For each word of a name there is a search key, which consists of
+// the word and the words after it.
 const named = (likeness: Likeness, parameter: string) => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
@@ -79,7 +79,7 @@ const spelled = (likeness: Likeness, parameter: string) =>
 
 /**
  * Finds similar exams. $1: accounts; $2: codes; $3: locator; $4: e-mail; $5: candidate_id; $6: last and first name; $7:
- * last name; $8: ids in plain form; $9: ids that differ from these by one edit. Each part uses an index.
+ * last name; $8: ids in plain form; $9: ids that differ from these by one edit. Each part of the query uses an index.
  */
 const FIND = prepared(
   'results-likely-exams',

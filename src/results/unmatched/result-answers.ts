@@ -18,7 +18,7 @@ import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
 
 const MOST_WAIT_MS = 8_000;
 
-/** The rule for a JSON object that a test driver has sent, whatever its members are. */
+/** The rule for a JSON object that a test driver has sent, with any members. */
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 
 export const FAULTS_OF_REVISION =
@@ -175,8 +175,9 @@ function withBody(members: object, body: string): string {
 }
 
 /**
- * Limits the number of responses with bodies of results that are being sent, in total and for each application. Each
- * response holds one entry in memory, which may be several megabytes in size, until the entry is sent.
+ * Limits the number of responses with result bodies that can be sent at the same time, in total and for each
+ * application. Each response holds one entry in memory, which may be several megabytes in size, until the entry is
+ * sent.
  */
 const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 

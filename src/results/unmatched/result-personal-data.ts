@@ -67,7 +67,7 @@ const REPLACE_STATE_REASONS = {
   text: `UPDATE result_states SET reason = '${ERASED}' WHERE svc_eligiblity_id = ANY ($1::text[])`,
   across: acrossAccounts.keyInHand,
 };
-/** Selects, among the ids in results, those that equal the id of another candidate exactly. */
+/** Selects the ids in results that exactly equal the id of another candidate. */
 const OTHERS = {
   text: `SELECT DISTINCT candidate_id FROM eligibilities
          WHERE account_code = $1 AND candidate_id = ANY ($2::text[]) AND candidate_id <> $3`,
@@ -241,7 +241,7 @@ export class ResultPersonalData extends PersonalData {
     return new Set(others.map((other) => other.candidate_id));
   }
 
-  /** Returns those e-mail addresses in the results that belong to the candidate. */
+  /** Returns the e-mail addresses in the results that belong to the candidate. */
   private async emailsOf({ emails }: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
     const given = rows.map(({ body }) => body?.['examTakerEmail']).filter((email) => typeof email === 'string');
     const same = await this.database.query<{ given: string }>(SAME_EMAILS, [given, emails]);
@@ -273,12 +273,12 @@ function isAbout(row: UnmatchedRow, subject: Subject, clues: Clues): boolean {
   return locator !== null && clues.locators.has(locatorKey(locator));
 }
 
-/** Returns an id as text, even if it was sent as a number; null for any other value. */
+/** Returns an id as a string, even if the id was sent as a number; null for any other value. */
 function idOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
-/** Returns all texts in a result's body, at any depth. */
+/** Returns all strings in a result's body, at any depth. */
 function textsOf(value: unknown, texts: string[] = []): string[] {
   if (typeof value === 'string') texts.push(value);
   else if (typeof value === 'object' && value !== null)

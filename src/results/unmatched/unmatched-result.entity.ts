@@ -4,7 +4,7 @@ import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
 /**
- * An unmatched result: a body that was refused, because its form was wrong or it matched no exam. It is kept until an
+ * An unmatched result: a body that was refused, because its form was invalid or it matched no exam. It is kept until an
  * operator accepts it for an exam, or until its retention period is over.
  */
 @Entity('unmatched_results')
@@ -37,7 +37,7 @@ export class UnmatchedResult {
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];
 
-  /** The code of the error because of which the body was refused, such as `registration_not_found`. */
+  /** The code of the error that caused the refusal of the body, such as `registration_not_found`. */
   @Column('text')
   code: string;
 
@@ -49,7 +49,8 @@ export class UnmatchedResult {
   faults: KeptFault[];
 
   /**
-   * The JSON text of the body as received, without photo, video link and credentials; null if the bytes are in `raw`.
+   * The JSON text of the body as received, without the photo, the video link and the credentials; null if the bytes are
+   * in `raw`.
    */
   @Column('text', { nullable: true })
   body: string | null;
@@ -101,7 +102,7 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   reject_reason: string | null;
 
-  /** The exam for which the result was accepted; null while it is not accepted. */
+  /** The exam for which the result was accepted; null until the result is accepted. */
   @Column('text', { nullable: true })
   svc_eligiblity_id: string | null;
 }

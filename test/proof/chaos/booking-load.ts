@@ -33,7 +33,7 @@ export class BookingLoad {
   readonly answeredAt: number[] = [];
   /** The durations of successful answers, in milliseconds. */
   durations: number[] = [];
-  /** The calls that failed in any other way than with 503 and `Retry-After`. */
+  /** The calls that failed, except those that got 503 with `Retry-After`. */
   readonly faults: string[] = [];
   calls = 0;
   failures = 0;

@@ -6,8 +6,8 @@ import type { Partner } from '../../support/partner.js';
 type Seen = Observation & { readonly at: number };
 
 /**
- * The number of successive events of a booking that the model checks together. The number is small, because the number
- * of states of the model is multiplied by each further event.
+ * The number of successive events of a booking that the model checks together. The number is small, because each
+ * further event multiplies the number of the model's states.
  */
 const CHECKED_TOGETHER = 4;
 

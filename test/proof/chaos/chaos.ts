@@ -7,7 +7,7 @@
  * no work may be left, and the program reports these faults:
  *
  * - lost: a change that was acknowledged, or is in the database, whose event the partner never accepted;
- * - phantom: an event at the partner of a change that is not in the database;
+ * - phantom: an event that the partner received about a change that is not in the database;
  * - gap: an event number of a booking or record that is missing between two existing numbers;
  * - overtaken: an event of a booking that arrived before an earlier event was accepted, or while another was in flight;
  * - unexplained: a booking with deliveries that the model of the protocol (../model/) cannot explain;

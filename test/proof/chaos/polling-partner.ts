@@ -21,7 +21,8 @@ interface Polled {
 export class PollingPartner {
   polled = 0;
   /**
-   * The responses other than 200, except those of {@link isAbsent}, and the acknowledgements that the service ignored.
+   * The responses other than 200, except those for which `isAbsent` is true, and the acknowledgements that the service
+   * ignored.
    */
   readonly faults: string[] = [];
   private running = true;

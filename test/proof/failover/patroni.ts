@@ -85,7 +85,7 @@ export class DatabaseMachine {
   }
 }
 
-/** A cluster of Patroni with etcd on separate machines. */
+/** A Patroni cluster with etcd, whose members are on separate machines. */
 export class DatabaseCluster {
   readonly machines: readonly DatabaseMachine[];
 
@@ -259,7 +259,8 @@ export class PromotionWatch {
       asking = false;
       if (!rows[0].standby) this.at ??= Date.now();
     };
-    // An error of the connection to the standby is ignored, because it means that the standby has closed it.
+    // An error on the connection to the standby is ignored, because it means that the standby has closed the
+    // connection.
     this.timers.push(setInterval(() => void look().catch(() => undefined), 20));
   }
 

@@ -35,9 +35,8 @@ export class Prober {
   }
 
   /**
-   * Returns the time of the first successful response after a moment, and the start of the last request after the
-   * moment that got no successful response. Both times are in milliseconds after the moment; null if there was no such
-   * response or request.
+   * Returns two times, in milliseconds after the given moment: the time of the first successful response, and the start
+   * of the last request that failed. Each is null if no such response or request followed the moment.
    */
   since(moment: number): { answered: number | null; refused: number | null } {
     const after = this.probes.filter(({ ended }) => ended > moment);

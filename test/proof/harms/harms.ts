@@ -3,7 +3,8 @@
  *
  * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Candidates are imported and
  * erased, results are delivered, bookings are created, moved and cancelled, and bulk jobs replay notifications. One
- * partner accepts everything. The second one has a rate limit and answers 429 above it. Each round causes one harm:
+ * partner accepts everything. The second partner has a rate limit and answers 429 above it. Each round causes one
+ * failure:
  *
  * - kill: SIGKILL of a process of the service or of PostgreSQL;
  * - clock: the clocks of the service and of PostgreSQL are set forward or back by an hour for a few seconds;
@@ -11,7 +12,7 @@
  * - disk: the disk of PostgreSQL is full for three seconds.
  *
  * At the end, all work must be complete, and a table shows everything that was lost, duplicated or out of order
- * (../chaos/chaos.ts). A notification may be delivered twice only if a harm occurred between the two deliveries.
+ * (../chaos/chaos.ts). A notification may be delivered twice only if a failure occurred between the two deliveries.
  *
  * usage: npm run harms [-- --rounds kill=200,clock=10,read-only=3,disk=10]   (the exit code is 1 when anything is
  * found; needs root on Debian 12)
@@ -46,7 +47,7 @@ const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 const CLOCKS = ['+1h', '-1h'];
 const CLOCK_MS = 6_000;
 const READ_ONLY_MS = 60_000;
-/** The time between two harms, in milliseconds. */
+/** The time between two failures, in milliseconds. */
 const REST_MS = 1_500;
 
 /** Returns the kinds of the rounds in the order in which they run. */
@@ -147,8 +148,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   };
   for (const [at, kind] of rounds.entries()) {
     await pause(randomInt(REST_MS, 2 * REST_MS));
-    // Records a kill repeatedly during the whole harm, because at any moment of the harm an attempt may take place that
-    // is not recorded.
+    // Records a kill repeatedly while the failure lasts, because an unrecorded attempt may take place at any moment.
     [plain, paced].forEach((ledger) => ledger.killed());
     const marks = setInterval(() => [plain, paced].forEach((ledger) => ledger.killed()), 200);
     try {

@@ -13,7 +13,7 @@ export interface Subject {
 
 export const EVENT = { NONE: 0, COMMITTED: 1, SETTLED: 2 } as const;
 export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RESOLVED: 5 } as const;
-/** The trigger (reason) of the notification's row in `deliveries`; NONE means that there is no row. */
+/** The reason why the notification has a row in `deliveries`; NONE means that there is no row. */
 export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as const;
 /**
  * The age of a worker's lease. FRESH: an attempt may start; OLD: no attempt may start; LAPSED: the lease has expired,
@@ -54,7 +54,7 @@ export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as cons
 /** The number of successful responses after which a partner is no longer slowed down. */
 export const ENOUGH_GOOD = 2;
 /**
- * The number of consecutive 500 responses to an event after which the event, instead of the partner, may be at fault.
+ * The number of consecutive 500 responses to an event after which the event, rather than the partner, may be at fault.
  */
 export const SUSPECT = 3;
 const OF_PARTNER = 10;
@@ -161,8 +161,8 @@ export class Layout {
   readonly ofEvent = (n: number) => this.eventOf[n];
 }
 
-/** The flag in the byte `busyFor` of a partner: the partner has accepted nothing since it was busy. */
+/** The flag in the byte `busyFor` of a partner. It is set while the partner has accepted nothing since it was busy. */
 export const ONLY_BUSY = 16;
 
-/** The flag in the byte `waited` of a notification: its row in `deliveries` belongs to the bulk job. */
+/** The flag in the byte `waited` of a notification. It is set if the row in `deliveries` belongs to the bulk job. */
 export const ROW_OF_JOB = 16;

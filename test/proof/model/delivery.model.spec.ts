@@ -14,7 +14,7 @@ describe('the model of the delivery protocol', () => {
   );
 
   it.each(Object.keys(MUTATIONS) as Mutation[])(
-    'the delivery model breaks a promise under the mutation %s',
+    'the delivery model breaks one of its promises under the mutation %s',
     (mutation) => {
       const { fault, trace } = search(new DeliveryModel(configurationOf(MUTATIONS[mutation].shownBy), mutation));
       expect(fault).not.toBeNull();

@@ -103,7 +103,7 @@ export function faultOfFalling({ layout, from }: Step, n: number): string | null
   return from[layout.failures(n)] > SUSPECT ? 'one event holds up a partner that takes the others' : null;
 }
 
-/** Returns the promise of delivery that the state itself breaks; else null. */
+/** Returns the promise of delivery that the state itself breaks; null if it breaks none. */
 export function faultOfState(layout: Layout, state: Uint8Array): string | null {
   for (let partner = 0; partner < layout.partners; partner++)
     if (state[layout.isSlowed(partner)] && state[layout.good(partner)] >= ENOUGH_GOOD)
@@ -128,9 +128,9 @@ function isBeingMade(layout: Layout, state: Uint8Array, n: number): boolean {
 }
 
 /**
- * Returns whether every committed event of an active partner is delivered or waits for an operator, and operators'
- * requests are fulfilled. No notification gets stuck if such a state can be reached from every state without an
- * operator.
+ * Returns whether every committed event of an active partner is delivered or waits for an operator, and whether
+ * operators' requests are fulfilled. No notification gets stuck if a state with these properties can be reached from
+ * every state without an operator.
  */
 export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false): boolean {
   const job = state[layout.job];

@@ -12,7 +12,7 @@ export interface Emit {
    * @param label identifies the step, for `Protocol.describe`
    * @param benign whether the step needs no fault, no operator and no new failure: progress must be possible by such
    *   steps alone
-   * @param fault the promise that the step itself breaks, else null
+   * @param fault the promise that the step itself breaks; null if it breaks none
    */
   (to: Uint8Array, label: number, benign: boolean, fault: string | null): void;
 }
@@ -22,7 +22,7 @@ export interface Protocol {
   initial(): Uint8Array;
   /** Emits every step out of the state; the array that is passed to `emit` may be the same each time. */
   expand(from: Uint8Array, emit: Emit): void;
-  /** Returns the promise that the state breaks; else null. */
+  /** Returns the promise that the state breaks; null if it breaks none. */
   faultOf(state: Uint8Array): string | null;
   /** Returns whether the protocol has no work left in the state. */
   isSettled(state: Uint8Array): boolean;
@@ -32,7 +32,7 @@ export interface Protocol {
 export interface Verdict {
   readonly states: number;
   readonly steps: number;
-  /** The promise that the search found broken; null if all promises hold. */
+  /** The broken promise that the search has found; null if all promises hold. */
   readonly fault: string | null;
   /** The descriptions of the steps that lead to the broken promise. */
   readonly trace: readonly string[];

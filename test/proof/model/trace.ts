@@ -10,7 +10,7 @@ export type Observation =
   | { readonly what: 'kill' };
 
 /**
- * The steps that do not happen unobserved before a kill. After a kill, the steps in {@link ONLY_AFTER_A_KILL} may
+ * The steps that are always observed before the first kill. After a kill, the steps in {@link ONLY_AFTER_A_KILL} may
  * happen unobserved: a lease expires, or an attempt is not observed.
  */
 const SEEN: ReadonlySet<StepName> = new Set<StepName>([
@@ -65,7 +65,7 @@ export class TraceChecker {
     this.root = this.closed(states, false);
   }
 
-  /** Returns the index of the first observation that the model cannot explain, else null. */
+  /** Returns the index of the first observation that the model cannot explain; null if it can explain all. */
   firstUnexplained(trace: readonly Observation[]): number | null {
     let node = this.root;
     for (const [index, observation] of trace.entries()) {

@@ -11,7 +11,7 @@ export interface Sent {
 }
 
 /**
- * A result in the format of edX's proctoring back end. It has a text instead of a boolean (`reviewedExam`), and an
+ * A result in the format of edX's proctoring back end. It has a string instead of a boolean (`reviewedExam`), and an
  * empty photo.
  */
 const EDX = {

@@ -1,7 +1,7 @@
 /**
  * Tests that no result is lost and none is stored twice, whatever fails.
  *
- * Bodies that randomly vary the formats of the specification and edX are delivered by both routes during a series of
+ * Bodies that randomly vary the formats of the specification and edX are delivered on both routes during a series of
  * faults: a lock on the tables of results, no free connection, SIGKILL of the service, SIGKILL of PostgreSQL, a full
  * disk. A body that is answered with 500, or whose connection breaks, is sent again in half of the cases. At the end,
  * the program reports these faults:

@@ -140,7 +140,7 @@ async function run(stops: Stop[]): Promise<boolean> {
       const leaving = services.shift()!;
       await pause(DRAIN_MS);
       await leaving.kill('SIGTERM');
-      // While all processes run release 1.0, these processes release the leases of polled notifications after 17 s
+      // Processes of release 1.0 free the leases of polled notifications after 17 s, once no other release is running
       // (docs/upgrade.md).
       const isRolledBack = program === earlier && replaced === PROCESSES - 1;
       if (!isRolledBack) await pause(ROLLED_MS);

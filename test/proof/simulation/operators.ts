@@ -110,7 +110,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Resumes all partners, including those whose suspension was not answered yet. */
+  /** Resumes all partners, including those for which the request to suspend is not answered yet. */
   async resumeAll(): Promise<void> {
     const rows = await this.story.service.rows(`SELECT id, partner_url FROM subscriptions WHERE state = 'SUSPENDED'`);
     for (const { id, partner_url } of rows as { id: string; partner_url: string }[]) {

@@ -43,10 +43,10 @@ export class Broken extends Error {}
 /** Simulates the partners and the network: the partners' responses, and their observations. */
 export class SimulatedPartners {
   readonly down = new Set<string>();
-  /** The addresses of the partners whose suspension has been answered, each with the number of the suspension. */
+  /** The addresses of the partners that are certainly suspended, each with the number of the suspension. */
   private readonly suspended = new Map<string, number>();
   private suspensions = 0;
-  /** The mode in which a partner gets notifications; it has no value while a change of the mode is unanswered. */
+  /** The mode in which a partner gets notifications; undefined while a request to change the mode is unanswered. */
   readonly ways = new Map<string, { readonly delivery: 'PUSH' | 'POLL' }>();
   /** Whether a process was stopped or a response lost, after which an event may arrive twice. */
   disturbed = false;
@@ -73,13 +73,15 @@ export class SimulatedPartners {
     return known;
   }
 
-  /** Records that the suspension of the partner was answered, or that its end was requested. */
+  /**
+   * Records that the request to suspend the partner was answered, or that an operator requested to resume the partner.
+   */
   suspend(url: string, isSuspended: boolean): void {
     if (isSuspended) this.suspended.set(url, ++this.suspensions);
     else this.suspended.delete(url);
   }
 
-  /** Returns the number of the partner's suspension; null if the partner is not certainly suspended. */
+  /** Returns the number of the partner's suspension; null if it is not certain that the partner is suspended. */
   suspensionOf(url: string): number | null {
     return this.suspended.get(url) ?? null;
   }

@@ -16,7 +16,7 @@ interface Polled {
   /** The earliest and the latest time at which the lease can end. The partner does not know the exact time. */
   readonly leasedUntil: number;
   readonly lapsedAfter: number;
-  /** Ends the attempt in the partner's view. */
+  /** Ends the attempt from the partner's point of view. */
   readonly end: () => void;
 }
 
@@ -40,7 +40,7 @@ export class SimulatedPollers {
   private polled: Polled[] = [];
   /** The unanswered call of each caller, with its connection. */
   private readonly calls = new Map<number, { call: Call; connection: EventEmitter }>();
-  /** The callers for whom a response was lost, so that the callers may hold leases without knowing it. */
+  /** The callers that may hold leases without knowing it, because a response to them was lost. */
   private readonly uncertain = new Set<number>();
   /**
    * The latest time at which each caller's last lease of each notification can end. A late response does not show
@@ -159,7 +159,7 @@ export class SimulatedPollers {
       const end = time.ms < leasedUntil ? this.begins(id, stream, sequence, leasedUntil) : () => undefined;
       const lapsedAfter = time.ms + call.leaseMs;
       this.lapses.set(`${call.caller} ${id}`, lapsedAfter);
-      // The partner forgets some notifications, so that it never acknowledges or refuses them.
+      // The partner forgets some notifications, and therefore never acknowledges or refuses them.
       if (partners.healthy || !this.story.chance.hits(0.1))
         this.polled.push({ id, stream, sequence, caller: call.caller, leasedUntil, lapsedAfter, end });
     }

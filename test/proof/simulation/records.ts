@@ -20,7 +20,9 @@ interface Record_ {
   asked: number;
 }
 
-/** Simulates a few eligibility records. Clients create and rename them, and operators decide about them. */
+/**
+ * Simulates a few eligibility records. Clients create and rename the records, and operators make decisions about them.
+ */
 export class SimulatedRecords {
   private readonly records: Record_[] = [];
   private created = 0;

@@ -22,7 +22,7 @@ const nodeCrypto = createRequire(__filename)('node:crypto') as {
 const ACTIONS = 340;
 const PULSE_MS = 250;
 const SWEEP_MS = 1_000;
-/** The length of a leap in time. It exceeds the length of any lease, which is the wait time and 20 s. */
+/** The length of a leap in time. It exceeds the length of any lease, which is the wait time plus 20 s. */
 const LEAP_MS = 26_000;
 const HEAL_MS = 15 * 60_000;
 /** The index of the partner that polls when a run begins. */

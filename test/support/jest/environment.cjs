@@ -1,6 +1,6 @@
 // Runs test files in Node's own context instead of one context for each file, so that the libraries that a worker loads
-// once (runtime.cjs) and the test files have the same `Error`, `Date` and `Reflect`. Without these two files, Jest
-// would need transforms for the libraries that are ES modules.
+// once (runtime.cjs) and the test files have the same `Error`, `Date` and `Reflect`. Without this file and runtime.cjs,
+// Jest would need transforms for the libraries that are ES modules.
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
 

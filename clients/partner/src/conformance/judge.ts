@@ -3,7 +3,7 @@ import { SITUATIONS } from './situations.js';
 
 export interface Verdict {
   title: string;
-  /** The sentence of docs/notifications.md that prescribes the partner's behaviour. */
+  /** The sentence in docs/notifications.md that prescribes the partner's behaviour. */
   sentence: string;
   /** A description of the partner's fault; null when the partner behaved correctly. */
   fault: string | null;

@@ -8,7 +8,7 @@ const READ_PAUSE_MS = 200;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 export interface EndpointOptions {
-  /** The partner's address, to which `/notifications` is added. */
+  /** The partner's address, to which `/notifications` is appended. */
   url: string;
   /** Certificates that replace the system's root certificates. */
   caPem?: string | undefined;
@@ -24,17 +24,18 @@ export interface EndpointAnswer {
   durationMs: number;
 }
 
-/** Thrown when the partner did not respond, or not within the wait time; the message says which. */
+/** Thrown when the partner did not respond, or responded too late; the message says which. */
 export class NoAnswer extends Error {}
 
-/** Calls the endpoint under test as the service does: by PUT, with verified TLS, without following redirects. */
+/** Calls the endpoint under test as the service does: with PUT, with verified TLS, without following redirects. */
 export class PartnerEndpoint {
   private readonly address: URL;
   private readonly agent: HttpAgent;
 
   /**
    * Prepares requests to the endpoint under test.
-   * @throws TypeError unless the address is a plain https URL; for a first try, http is allowed on this machine
+   * @throws TypeError unless the address is a plain https URL; for a first try, an http address on this machine is
+   * allowed
    */
   constructor(private readonly options: EndpointOptions) {
     const url = new URL(options.url);

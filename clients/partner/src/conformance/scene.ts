@@ -32,7 +32,7 @@ export interface Sending {
 }
 
 /**
- * A situation that every partner meets eventually, and the sentence of docs/notifications.md that prescribes the
+ * A situation that every partner meets eventually, and the sentence in docs/notifications.md that prescribes the
  * reaction.
  */
 export interface Situation {

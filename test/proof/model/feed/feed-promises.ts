@@ -11,7 +11,7 @@ function isOwed(step: FeedStep, { transactions, reader }: FeedState, n: number):
   return transactions[n].phase === PHASE.COMMITTED && step.isAsked(n) && !(reader.excused & (1 << n));
 }
 
-/** Records that the reader has read the page. @returns the promise that the page breaks, else null */
+/** Records that the reader has read the page. @returns the promise that the page breaks; null if it breaks none */
 export function faultOfPage(step: FeedStep, to: FeedState, rows: readonly number[], isFull: boolean): string | null {
   const { reader, transactions, database } = to;
   // Without a cursor, the first page begins with the oldest entry that is kept.

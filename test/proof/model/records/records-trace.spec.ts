@@ -39,7 +39,7 @@ describe('the trace of writers, subscriptions and translators', () => {
       'a translation is repeated after its rollback',
       [...told, find(0, 0, 0), translate(0, 1, [0, 1]), rollBackTranslation(0), find(1, 0, 0), translate(1, 1, [0, 1])],
     ],
-  ])("the model of records' events accepts the trace: %s", (_name, operations) => {
+  ])('the model of record events accepts the trace: %s', (_name, operations) => {
     expect(firstUnexplained(configuration, oneByOne(...operations))).toBeNull();
   });
 
@@ -63,7 +63,7 @@ describe('the trace of writers, subscriptions and translators', () => {
       [...twice, find(0, 0, 0), translate(0, 1, [0, 1]), find(1, 1, 0, 1), translate(1, 1, [1, 1])],
       9,
     ],
-  ])("the model of records' events rejects the trace: %s", (_name, operations, at) => {
+  ])('the model of record events rejects the trace: %s', (_name, operations, at) => {
     const run = oneByOne(...operations);
     expect(firstUnexplained(configuration, run)).toBe(run[at]);
   });

@@ -144,7 +144,9 @@ function rollBack(step: RecordsStep, to: RecordsState, n: number): string | null
   return changes.some((change) => isStored(to.changes[change])) ? 'a change that was rolled back has an event' : null;
 }
 
-/** Ends the transaction, and resets values that no later step reads, so that fewer states differ. */
+/**
+ * Ends the transaction, and resets the values that no later step reads, so that the model has fewer distinct states.
+ */
 function forget(step: RecordsStep, to: RecordsState, n: number, phase: number): void {
   const one: Transaction = to.transactions[n];
   for (const name of Object.keys(one) as (keyof Transaction)[]) one[name] = 0;
