@@ -108,4 +108,19 @@ describe('names of accounts and partners in the console', () => {
     expect(await offered.allTextContents()).toEqual([`Board ${account}${account}`]);
     await staff.expectNoComplaints();
   });
+
+  it('an operator finds a partner by its name among more than 200 partners', async () => {
+    await app.given.sql(
+      `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
+         state, health, created_datetime, updated_datetime)
+       SELECT gen_random_uuid(), account_code, 'https://' || n || '.example', change_reasons, auth, auto_retry_on, '',
+         'UNVERIFIED', 'UP', now(), now()
+       FROM subscriptions, generate_series(1, 250) AS n WHERE id = $1`,
+      [college.id],
+    );
+    await driver.goTo('/jobs');
+    await driver.page.getByRole('combobox', { name: 'Partner' }).fill('registry');
+    await driver.page.getByRole('option', { name: 'The registry' }).click();
+    await eventually(() => search('subscription_id') === board.id);
+  });
 });
