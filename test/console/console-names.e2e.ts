@@ -99,6 +99,48 @@ describe('names of accounts and partners in the console', () => {
     expect(accounts).toEqual([{ account_code: college.scene.account }]);
   });
 
+  it('an operator chooses the accounts of an alert by their names, and the list of alerts shows these names', async () => {
+    await driver.goTo('/setup/alerts');
+    await driver.button('New alert …').click();
+    const dialog = driver.dialog('New alert');
+    await dialog.getByLabel('Name').fill('Lyon on call');
+    await dialog.getByLabel('Send by').selectOption('WEBHOOK');
+    await dialog.getByLabel('Address').fill('https://127.0.0.1:9/hook');
+    await dialog.getByRole('list', { name: 'Chosen: accounts' }).getByText('All accounts').waitFor();
+    await dialog.getByRole('combobox', { name: 'Accounts' }).fill('lyon');
+    await dialog.getByRole('option', { name: /College of Lyon/ }).click();
+    await driver.expectGoodPage('alert-accounts');
+    await driver.inDialog('Save').click();
+    await driver.told('Saved.');
+    await row('Lyon on call').waitFor();
+    await driver.button('Columns').click();
+    await driver.page.getByRole('menuitemcheckbox', { name: 'Accounts' }).click();
+    await driver.page.keyboard.press('Escape');
+    await row('Lyon on call').getByText('College of Lyon').waitFor();
+    const alerts = await app.given.sql('SELECT watched_accounts FROM alerts');
+    expect(alerts).toEqual([{ watched_accounts: [college.scene.account] }]);
+  });
+
+  it("an operator chooses a user's subscriptions by the names of their partners", async () => {
+    await driver.goTo('/setup/users');
+    await driver.button('New user …').click();
+    const dialog = driver.dialog('New user');
+    await dialog.getByLabel('User name').fill('bridge.staff');
+    await dialog.getByLabel('Password').fill('a long enough passphrase');
+    await dialog.getByRole('combobox', { name: 'Accounts' }).fill('lyon');
+    await dialog.getByRole('option', { name: /College of Lyon/ }).click();
+    await dialog.getByRole('combobox', { name: 'Subscriptions of a partner' }).fill('bridge');
+    await dialog.getByRole('option', { name: 'College bridge' }).click();
+    await dialog
+      .getByRole('list', { name: 'Chosen: subscriptions of a partner' })
+      .getByText('College bridge')
+      .waitFor();
+    await driver.inDialog('Create').click();
+    await driver.told('User created.');
+    const users = await app.given.sql(`SELECT subscription_ids FROM users WHERE username = 'bridge.staff'`);
+    expect(users).toEqual([{ subscription_ids: [college.id] }]);
+  });
+
   it('staff of one account see its name, and can choose no other account', async () => {
     const staff = await driver.another('/partners', { scopes: ['support'] });
     const { account } = staff.operator;
