@@ -141,6 +141,24 @@ describe('names of accounts and partners in the console', () => {
     expect(users).toEqual([{ subscription_ids: [college.id] }]);
   });
 
+  it('the question before rights of a user are removed shows accounts and partners by their names', async () => {
+    await driver.goTo('/setup/users');
+    await driver.button('Edit bridge.staff').click();
+    await driver.inDialog('Remove College of Lyon').click();
+    await driver.inDialog('Remove College bridge').click();
+    await driver.inDialog('Save').click();
+    const asked = driver.page.getByRole('alertdialog', { name: 'Change bridge.staff?' });
+    await asked.getByText('This revokes tokens and sessions that include College of Lyon, College bridge.').waitFor();
+    await asked.getByRole('button', { name: 'Change' }).click();
+    await driver.told('Saved.');
+  });
+
+  it('the pages of a catalogue show the name of their account', async () => {
+    await driver.goTo(`/setup/accounts/${college.scene.account}/tests`);
+    await driver.page.getByRole('navigation', { name: 'Breadcrumb' }).getByText('College of Lyon').waitFor();
+    await driver.page.getByRole('table', { name: 'Tests of College of Lyon' }).waitFor();
+  });
+
   it('staff of one account see its name, and can choose no other account', async () => {
     const staff = await driver.another('/partners', { scopes: ['support'] });
     const { account } = staff.operator;

@@ -22,6 +22,12 @@ export function usePartnerOptions(): readonly Option[] {
   return useQuery(partnersToChoose).data ?? NONE;
 }
 
+/** Shows the name of a partner in a line of text, with its id as a tooltip. */
+export function PartnerNameInline({ id }: { id: string }) {
+  const name = usePartnerOptions().find(([each]) => each === id)?.[1];
+  return <bdi title={id}>{name ?? id}</bdi>;
+}
+
 /** Compares two options of a filter by their labels, for sorting. */
 export function byLabel([, one]: Option, [, other]: Option): number {
   return one.localeCompare(other);

@@ -1,4 +1,7 @@
+import { Fragment, type ReactNode } from 'react';
+import { AccountNameInline } from '../components/account-name';
 import { confirm } from '../components/confirm';
+import { PartnerNameInline } from '../partners/partner-filter';
 
 interface Rights {
   scopes: readonly string[];
@@ -20,22 +23,31 @@ function disables(before: Rights, { disabled }: Change): boolean {
 }
 
 /** Returns the consequences of a change that ends tokens and sessions; an empty list without such a change. */
-function consequencesOf(before: Rights, change: Change): string[] {
+function consequencesOf(before: Rights, change: Change): ReactNode[] {
   const { scopes, account_codes: accounts, subscription_ids: subscriptions, password } = change;
   const lost = (had: readonly string[] = [], has: readonly string[] | null | undefined) =>
     has === undefined ? [] : had.filter((one) => !has?.includes(one));
   const removed = [
     ...lost(before.scopes, scopes),
-    ...lost(before.account_codes, accounts),
-    ...lost(before.subscription_ids, subscriptions),
+    ...lost(before.account_codes, accounts).map((code) => <AccountNameInline code={code} />),
+    ...lost(before.subscription_ids, subscriptions).map((id) => <PartnerNameInline id={id} />),
   ];
   return [
     disables(before, change)
       ? 'This revokes all tokens and sessions of this user or application. Enabling the user or application again will not restore them.'
       : null,
-    removed.length > 0 ? `This revokes tokens and sessions that include ${removed.join(', ')}.` : null,
+    removed.length > 0 ? <>This revokes tokens and sessions that include {joined(removed, ', ')}.</> : null,
     password ? 'This signs the user out everywhere, and revokes all tokens of the user.' : null,
   ].filter((text) => text !== null);
+}
+
+function joined(parts: readonly ReactNode[], separator: string): ReactNode {
+  return parts.map((part, index) => (
+    <Fragment key={index}>
+      {index > 0 && separator}
+      {part}
+    </Fragment>
+  ));
 }
 
 /**
@@ -57,7 +69,7 @@ export async function changeRights(
   return confirm({
     title: `${action} ${name}?`,
     name,
-    text: consequences.join(' '),
+    text: joined(consequences, ' '),
     action,
     danger: true,
     perform,
