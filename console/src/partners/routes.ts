@@ -25,6 +25,7 @@ export const partnersRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/partners/$id/settings',
+    validateSearch: only('next'),
     component: lazyRouteComponent(() => import('./partner-settings-page'), 'PartnerSettingsPage'),
   }),
 ] as const;

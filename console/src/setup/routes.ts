@@ -36,13 +36,13 @@ export const setupRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/setup/connect-client',
-    validateSearch: only('user', 'application'),
+    validateSearch: only('user', 'application', 'step'),
     component: lazyRouteComponent(() => import('./connect-client-page'), 'ConnectClientPage'),
   }),
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/setup/connect-partner',
-    validateSearch: only('subscription'),
+    validateSearch: only('subscription', 'step'),
     component: lazyRouteComponent(() => import('./connect-partner-page'), 'ConnectPartnerPage'),
   }),
 ] as const;

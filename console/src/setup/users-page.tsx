@@ -142,7 +142,7 @@ function SubscriptionsField({ form }: { form: FormState }) {
   );
 }
 
-function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
+export function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
   const { username } = user;
   const form = useForm({
     schema: 'UpdateUserBody',
