@@ -63,6 +63,27 @@ describe('the console for support staff', () => {
     }
     expect(staff.refusals()).toEqual([]);
   });
+
+  it.each([
+    '/setup',
+    '/setup/accounts/A',
+    '/setup/accounts/A/tests',
+    '/setup/users',
+    '/setup/applications',
+    '/setup/alerts',
+    '/setup/connect-client',
+    '/setup/connect-partner',
+    '/partners/P/settings',
+  ])('support staff who open the address %s see that the page needs an operator with the scope admin', async (path) => {
+    const { account } = subscribed.scene;
+    await staff.goTo(path.replace('/A', `/${account}`).replace('/P/', `/${subscribed.id}/`));
+    await staff.title('No access');
+    await staff.page.getByText('This page needs an operator with the scope admin.').waitFor();
+    expect(await staff.page.getByRole('navigation', { name: 'Breadcrumb' }).count()).toBe(0);
+    expect(staff.refusals()).toEqual([]);
+    if (path === '/setup') await staff.expectGoodPage('no-access');
+  });
+
 });
 
 describe('the rights of the signed-in operator', () => {

@@ -26,6 +26,7 @@ export const partnersRoutes = [
     getParentRoute: () => rootRoute,
     path: '/partners/$id/settings',
     validateSearch: only('next'),
+    staticData: { adminOnly: true },
     component: lazyRouteComponent(() => import('./partner-settings-page'), 'PartnerSettingsPage'),
   }),
 ] as const;
