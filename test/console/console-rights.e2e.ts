@@ -1,6 +1,9 @@
+import type { Request } from 'playwright-core';
 import { startApp, type TestApp } from '../support/app';
 import { ConsoleDriver } from '../support/console';
+import { Deliveries } from '../support/deliveries';
 import { eventually } from '../support/eventually';
+import { BulkJobs } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 describe('the console for support staff', () => {
@@ -84,7 +87,147 @@ describe('the console for support staff', () => {
     if (path === '/setup') await staff.expectGoodPage('no-access');
   });
 
+  it('no page that support staff can reach, and none of its buttons, sends a request that is answered with 403', async () => {
+    await oneOfEach(subscribed);
+    const settled = settledOf(staff);
+    const paths = await linkedPages(staff, settled);
+    expect([...paths.keys()]).toEqual(expect.arrayContaining(PAGES));
+    await staff.page.keyboard.press('Control+k');
+    await staff.page.getByRole('combobox', { name: /^Search for/ }).fill('board');
+    await staff.page.getByRole('option', { name: 'Partner The board' }).waitFor();
+    expect(staff.refusals()).toEqual([]);
+    const pressed: string[] = [];
+    // The pages of single items come first, because the buttons of the lists may remove these items.
+    for (const path of [...paths.values()].toReversed()) pressed.push(...(await pressAll(staff, path, settled)));
+    expect(pressed).toEqual(expect.arrayContaining(BUTTONS));
+    expect(staff.refusals().filter((refusal) => refusal.startsWith('403'))).toEqual([]);
+  }, 240_000);
 });
+
+/** The addresses of the pages that support staff can reach, with `*` for the code of an item. */
+const PAGES = [
+  '/',
+  '/queue',
+  '/queue/notifications',
+  '/jobs',
+  '/jobs/*',
+  '/partners',
+  '/partners/*',
+  '/candidates',
+  '/candidates/*/*',
+  '/notifications',
+  '/notifications/*',
+  '/work/approvals',
+  '/work/holds',
+  '/work/unmatched',
+  '/work/unmatched/*',
+  '/work/imports',
+  '/audit',
+];
+
+/** Some of the buttons with which support staff change data. */
+const BUTTONS = [
+  'Suspend …',
+  'Send a sample',
+  'Verify',
+  'Replay …',
+  'Resend …',
+  'Resolve …',
+  'Hold …',
+  'Approve the accommodations of Ada Lovelace',
+  'Decline the accommodations of Ada Lovelace',
+  'Release the record of Ada Lovelace',
+  'Reject …',
+];
+
+/** Creates items for each page of the console: records that wait for a decision, a job, an import and a result. */
+async function oneOfEach({ app, operator, scene, id }: Subscribed): Promise<void> {
+  const code = await app.given.accommodation(scene.account, true);
+  for (let number = 0; number < 3; number++)
+    await app.given.eligibility(scene, { candidate: { special_accommodations: [code] } });
+  const { svc_eligiblity_id: held } = await app.given.eligibility(scene);
+  await app.call('POST', `/admin/eligibilities/${held}/hold`, { token: operator, body: { reason: 'Identity' } });
+  await new Deliveries(app).put(scene, { candidate_id: 'NOBODY', result: 'pass' });
+  await fetch(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'text/csv' },
+    body: `candidate_id,first_name,last_name,test_code\nUP-1,Ada,L,${scene.testCode}\n`,
+  });
+  await new BulkJobs(app, operator).start('error-queue/resend', { filter: { subscription_id: id } });
+}
+
+type Settled = () => Promise<void>;
+
+/** Returns a function that waits until the page has no unanswered request, except for the stream of events. */
+function settledOf({ page }: ConsoleDriver): Settled {
+  const unanswered = new Set<Request>();
+  page.on('request', (request) => request.url().endsWith('/admin/events') || unanswered.add(request));
+  for (const end of ['requestfinished', 'requestfailed'] as const)
+    page.on(end as 'requestfinished', (request) => unanswered.delete(request));
+  return async () => {
+    // A press can load a part of the page, which is rendered and then sends the next request.
+    for (let round = 0; round < 2; round++) {
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+      await eventually(() => unanswered.size === 0);
+    }
+  };
+}
+
+/** Follows the links of the console, and opens one page of each kind. Returns their addresses by kind. */
+async function linkedPages(driver: ConsoleDriver, settled: Settled): Promise<Map<string, string>> {
+  const found = new Map([['/', '/']]);
+  for (const path of found.values()) {
+    await driver.goTo(path);
+    await driver.page.getByRole('heading', { level: 1 }).waitFor();
+    await settled();
+    const links = await driver.page.evaluate<string[]>(
+      `[...document.querySelectorAll('nav a, main a')].map(({ href }) => href)`,
+    );
+    for (const link of links) {
+      const { origin, pathname, search } = new URL(link);
+      const address = pathname.replace(/^\/console/, '') || '/';
+      const kind = address.replace(/(?<=\/)[^/]*[^a-z/][^/]*/g, '*');
+      if (origin === driver.app.url && !found.has(kind)) found.set(kind, address + search);
+    }
+  }
+  return found;
+}
+
+/** Presses every button on a page, and confirms the questions that open. Returns the names of the pressed buttons. */
+async function pressAll(driver: ConsoleDriver, path: string, settled: Settled): Promise<string[]> {
+  const { page } = driver;
+  const pressed: string[] = [];
+  const open = async () => {
+    await driver.goTo(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settled();
+    if (!(await page.getByLabel('All rows shown').isVisible())) return;
+    await page.getByLabel('All rows shown').check();
+    await settled();
+  };
+  await open();
+  const names = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('main button:not(thead *)')].map((button) => (button.getAttribute('aria-label') ?? button.textContent).trim())`,
+  );
+  for (const name of new Set(names)) {
+    const url = page.url();
+    const button = page.locator('main').getByRole('button', { name, exact: true }).first();
+    // An earlier press may have removed the button.
+    if (!(await button.isVisible()) || !(await button.isEnabled())) continue;
+    await button.click();
+    pressed.push(name);
+    await settled();
+    const confirm = driver.dialog().locator('button[type=submit]').last();
+    if (await confirm.isVisible()) {
+      for (const field of await driver.dialog().locator('textarea, input[type=text]').all()) await field.fill('Mended');
+      await confirm.click();
+      await settled();
+    }
+    await page.keyboard.press('Escape');
+    if (page.url() !== url || (await driver.dialog().first().isVisible())) await open();
+  }
+  return pressed;
+}
 
 describe('the rights of the signed-in operator', () => {
   let app: TestApp;
