@@ -4,6 +4,7 @@ import { ConsoleDriver } from '../support/console';
 import { Deliveries } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 import { BulkJobs } from '../support/queued';
+import { OAuth, type Login } from '../support/oauth';
 import { Subscribed } from '../support/subscribed';
 
 describe('the console for support staff', () => {
@@ -260,6 +261,74 @@ describe('the rights of the signed-in operator', () => {
     await driver.expectGoodPage('setup-last-operator');
     expect(driver.refusals()).toEqual([`409 PUT /admin/users/${username}`]);
   });
+
+  it.each([
+    [
+      'a scope of a user is removed',
+      () =>
+        driver
+          .dialog()
+          .getByText(/^update:/)
+          .click(),
+      'This revokes tokens and sessions that include update.',
+    ],
+    [
+      'an account of a user is removed',
+      () => driver.inDialog('Remove Board of Lyon').click(),
+      'This revokes tokens and sessions that include Board of Lyon.',
+    ],
+    [
+      'the password of a user is replaced',
+      () => driver.dialog().getByLabel('New password').fill('seven grey herons wait'),
+      'This signs the user out everywhere, and revokes all tokens of the user.',
+    ],
+  ])('an operator is asked for confirmation before %s', async (_, change, consequence) => {
+    const { username } = await clientOfLyon();
+    const before = await stored(username);
+    await driver.goTo('/setup/users');
+    await driver.button(`Edit ${username}`).click();
+    await change();
+    await driver.inDialog('Save').click();
+    const asked = driver.page.getByRole('alertdialog', { name: `Change ${username}?` });
+    await asked.getByText(consequence, { exact: true }).waitFor();
+    expect(await stored(username)).toEqual(before);
+    await asked.getByRole('button', { name: 'Change' }).click();
+    await driver.told('Saved.');
+    expect(await stored(username)).not.toEqual(before);
+  });
+
+  it('an operator is asked for confirmation before an application gets a new secret', async () => {
+    const { consumer_key: key } = await clientOfLyon();
+    await app.given.sql(`UPDATE applications SET name = 'Portal' WHERE consumer_key = $1`, [key]);
+    const secret = async () =>
+      (await app.given.sql('SELECT secret_hash FROM applications WHERE consumer_key = $1', [key]))[0];
+    const before = await secret();
+    await driver.goTo('/setup/applications');
+    await driver.button('New secret of Portal').click();
+    const asked = driver.page.getByRole('alertdialog', { name: 'New secret of Portal?' });
+    await asked.getByText('The current secret will stop working immediately.').waitFor();
+    await asked.getByRole('button', { name: 'Cancel' }).click();
+    expect(await secret()).toEqual(before);
+    await driver.button('New secret of Portal').click();
+    await asked.getByRole('button', { name: 'Create new secret' }).click();
+    await driver.inDialog('I have copied the secret').click();
+    expect(await secret()).not.toEqual(before);
+  });
+
+  /** Creates a user of an account with a name, and an application. */
+  async function clientOfLyon(): Promise<Login> {
+    const login = await new OAuth(app).login({ scopes: ['read', 'update'] });
+    await app.given.sql(`UPDATE accounts SET name = 'Board of Lyon' WHERE account_code = $1`, [login.account]);
+    return login;
+  }
+
+  /** Returns what the database stores about the rights of a user. */
+  const stored = (username: string) =>
+    app.given.sql(
+      `SELECT password_hash, scopes, array(SELECT account_code FROM user_accounts WHERE username = $1) AS accounts
+       FROM users WHERE username = $1`,
+      [username],
+    );
 
   it('an operator cannot disable the application that the console itself uses, and the dialog says why', async () => {
     await driver.goTo('/setup/applications');
