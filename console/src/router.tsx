@@ -40,4 +40,8 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router;
   }
+  interface StaticDataRouteOption {
+    /** Whether only operators with the scope `admin` can use the page. Other users see an explanation instead. */
+    adminOnly?: boolean;
+  }
 }

@@ -99,6 +99,66 @@ describe('names of accounts and partners in the console', () => {
     expect(accounts).toEqual([{ account_code: college.scene.account }]);
   });
 
+  it('an operator chooses the accounts of an alert by their names, and the list of alerts shows these names', async () => {
+    await driver.goTo('/setup/alerts');
+    await driver.button('New alert …').click();
+    const dialog = driver.dialog('New alert');
+    await dialog.getByLabel('Name').fill('Lyon on call');
+    await dialog.getByLabel('Send by').selectOption('WEBHOOK');
+    await dialog.getByLabel('Address').fill('https://127.0.0.1:9/hook');
+    await dialog.getByRole('list', { name: 'Chosen: accounts' }).getByText('All accounts').waitFor();
+    await dialog.getByRole('combobox', { name: 'Accounts' }).fill('lyon');
+    await dialog.getByRole('option', { name: /College of Lyon/ }).click();
+    await driver.expectGoodPage('alert-accounts');
+    await driver.inDialog('Save').click();
+    await driver.told('Saved.');
+    await row('Lyon on call').waitFor();
+    await driver.button('Columns').click();
+    await driver.page.getByRole('menuitemcheckbox', { name: 'Accounts' }).click();
+    await driver.page.keyboard.press('Escape');
+    await row('Lyon on call').getByText('College of Lyon').waitFor();
+    const alerts = await app.given.sql('SELECT watched_accounts FROM alerts');
+    expect(alerts).toEqual([{ watched_accounts: [college.scene.account] }]);
+  });
+
+  it("an operator chooses a user's subscriptions by the names of their partners", async () => {
+    await driver.goTo('/setup/users');
+    await driver.button('New user …').click();
+    const dialog = driver.dialog('New user');
+    await dialog.getByLabel('User name').fill('bridge.staff');
+    await dialog.getByLabel('Password').fill('a long enough passphrase');
+    await dialog.getByRole('combobox', { name: 'Accounts' }).fill('lyon');
+    await dialog.getByRole('option', { name: /College of Lyon/ }).click();
+    await dialog.getByRole('combobox', { name: 'Subscriptions of a partner' }).fill('bridge');
+    await dialog.getByRole('option', { name: 'College bridge' }).click();
+    await dialog
+      .getByRole('list', { name: 'Chosen: subscriptions of a partner' })
+      .getByText('College bridge')
+      .waitFor();
+    await driver.inDialog('Create').click();
+    await driver.told('User created.');
+    const users = await app.given.sql(`SELECT subscription_ids FROM users WHERE username = 'bridge.staff'`);
+    expect(users).toEqual([{ subscription_ids: [college.id] }]);
+  });
+
+  it('the question before rights of a user are removed shows accounts and partners by their names', async () => {
+    await driver.goTo('/setup/users');
+    await driver.button('Edit bridge.staff').click();
+    await driver.inDialog('Remove College of Lyon').click();
+    await driver.inDialog('Remove College bridge').click();
+    await driver.inDialog('Save').click();
+    const asked = driver.page.getByRole('alertdialog', { name: 'Change bridge.staff?' });
+    await asked.getByText('This revokes tokens and sessions that include College of Lyon, College bridge.').waitFor();
+    await asked.getByRole('button', { name: 'Change' }).click();
+    await driver.told('Saved.');
+  });
+
+  it('the pages of a catalogue show the name of their account', async () => {
+    await driver.goTo(`/setup/accounts/${college.scene.account}/tests`);
+    await driver.page.getByRole('navigation', { name: 'Breadcrumb' }).getByText('College of Lyon').waitFor();
+    await driver.page.getByRole('table', { name: 'Tests of College of Lyon' }).waitFor();
+  });
+
   it('staff of one account see its name, and can choose no other account', async () => {
     const staff = await driver.another('/partners', { scopes: ['support'] });
     const { account } = staff.operator;
@@ -107,5 +167,20 @@ describe('names of accounts and partners in the console', () => {
     const offered = staff.page.getByRole('listbox', { name: 'Options' }).getByRole('option');
     expect(await offered.allTextContents()).toEqual([`Board ${account}${account}`]);
     await staff.expectNoComplaints();
+  });
+
+  it('an operator finds a partner by its name among more than 200 partners', async () => {
+    await app.given.sql(
+      `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
+         state, health, created_datetime, updated_datetime)
+       SELECT gen_random_uuid(), account_code, 'https://' || n || '.example', change_reasons, auth, auto_retry_on, '',
+         'UNVERIFIED', 'UP', now(), now()
+       FROM subscriptions, generate_series(1, 250) AS n WHERE id = $1`,
+      [college.id],
+    );
+    await driver.goTo('/jobs');
+    await driver.page.getByRole('combobox', { name: 'Partner' }).fill('registry');
+    await driver.page.getByRole('option', { name: 'The registry' }).click();
+    await eventually(() => search('subscription_id') === board.id);
   });
 });

@@ -19,6 +19,7 @@ afterAll(async () => {
 });
 
 const field = (label: string | RegExp) => driver.page.getByLabel(label).first();
+const fact = (term: string) => driver.page.locator('.facts > div').filter({ hasText: term }).locator('dd');
 const step = (text: string) => driver.page.getByText(text, { exact: true }).waitFor();
 
 describe('the assistant that connects a client', () => {
@@ -41,6 +42,24 @@ describe('the assistant that connects a client', () => {
     await step('Step 2 of 3');
   });
 
+  it('the first step of the assistant shows the created user and changes it, so that no second user is created', async () => {
+    await driver.link('Back').click();
+    await step('Step 1 of 3');
+    await fact('User name').getByText('wizard.client').waitFor();
+    expect(await driver.button('Create user').count()).toBe(0);
+    await driver.expectGoodPage('connect-client-user');
+    await driver.button('Edit …').click();
+    await driver
+      .dialog('Edit wizard.client')
+      .getByText(/^delete:/)
+      .click();
+    await driver.inDialog('Save').click();
+    await driver.told('Saved.');
+    await fact('Scopes').getByText('read, create, update, delete').waitFor();
+    await driver.link('Next').click();
+    await step('Step 2 of 3');
+  });
+
   it('the assistant that connects a client warns before a secret is lost, and can replace a lost secret', async () => {
     await field(/^Name/).fill('Portal');
     await driver.button('Create application').click();
@@ -54,6 +73,18 @@ describe('the assistant that connects a client', () => {
     expect(await secret.textContent()).toBe(first);
     await driver.button('I have copied the secret').click();
     await secret.waitFor({ state: 'detached' });
+    await driver.link('Back').click();
+    await step('Step 2 of 3');
+    await fact('Name').getByText('Portal').waitFor();
+    expect(await driver.button('Create application').count()).toBe(0);
+    await driver.expectGoodPage('connect-client-made-application');
+    await driver.button('Edit …').click();
+    await driver.dialog().getByLabel('Name').fill('Portal of the board');
+    await driver.inDialog('Save').click();
+    await fact('Name').getByText('Portal of the board').waitFor();
+    await driver.link('Next').click();
+    await step('Step 3 of 3');
+    await driver.page.getByText('You have copied the secret. It will not be shown again.').waitFor();
     await driver.page.reload();
     await step('Step 3 of 3');
     await driver.page.getByText(/It cannot be shown again/).waitFor();
@@ -64,6 +95,9 @@ describe('the assistant that connects a client', () => {
     await driver.button('I have copied the secret').click();
     await driver.link('Partners').click();
     await driver.title('Partners');
+    expect(await app.given.sql(`SELECT name FROM applications WHERE name LIKE 'Portal%'`)).toEqual([
+      { name: 'Portal of the board' },
+    ]);
   });
 });
 
@@ -75,8 +109,23 @@ describe('the assistant that connects a partner', () => {
     await field('Partner URL').fill(partner.url);
     await driver.button('Create subscription').click();
     await step('Step 2 of 2');
+    const secret = driver.page.getByRole('group', { name: 'Signing secret' });
+    await driver.link('Partners').click();
+    await driver.dialog('Leave without the secret?').waitFor();
+    await driver.inDialog('Cancel').click();
+    expect(await asksBefore(() => driver.page.evaluate('setTimeout(() => location.reload())'))).toBe('beforeunload');
+    expect(await asksBefore(() => driver.page.close({ runBeforeUnload: true }))).toBe('beforeunload');
+    await secret.waitFor();
     await driver.button('I have copied the secret').click();
+    await secret.waitFor({ state: 'detached' });
     await driver.page.reload();
+    await step('Step 2 of 2');
+    await driver.link('Back').click();
+    await step('Step 1 of 2');
+    await fact('Partner URL').getByText(partner.url).waitFor();
+    expect(await driver.button('Create subscription').count()).toBe(0);
+    await driver.expectGoodPage('connect-partner-made');
+    await driver.link('Next').click();
     await step('Step 2 of 2');
     await driver.button('Send a sample').click();
     await driver.page.getByText('The certificate of the partner was not accepted.').waitFor();
@@ -85,11 +134,29 @@ describe('the assistant that connects a partner', () => {
     await field(/^Certificate authority/).fill(partner.caPem);
     await driver.button('Save').click();
     await driver.told('The settings were changed.');
-    await driver.goTo('/setup/connect-partner?subscription=' + (await subscriptionOf(account)));
+    await step('Step 2 of 2');
     await driver.button('Send a sample').click();
     await driver.page.getByText(/^Delivered\. The partner is verified/).waitFor();
+    expect(await app.given.sql('SELECT 1 FROM subscriptions WHERE account_code = $1', [account])).toHaveLength(1);
   });
 
-  const subscriptionOf = async (account: string) =>
-    (await app.given.sql('SELECT id FROM subscriptions WHERE account_code = $1', [account]))[0]['id'] as string;
+  it('the console asks before a page is left while a dialog shows a new secret', async () => {
+    await driver.goTo('/setup/applications');
+    await driver.button('New application …').click();
+    await driver.dialog().getByLabel('Name').fill('Kiosk');
+    await driver.inDialog('Create').click();
+    const shown = driver.dialog('The secret is shown only once');
+    await shown.waitFor();
+    expect(await asksBefore(() => driver.page.evaluate('setTimeout(() => location.reload())'))).toBe('beforeunload');
+    await shown.getByRole('button', { name: 'I have copied the secret' }).click();
+    await driver.page.reload();
+    await driver.title('Applications');
+  });
 });
+
+/** Starts to reload or close the page, and declines the question of the browser. Returns the type of the question. */
+async function asksBefore(leave: () => Promise<unknown>): Promise<string> {
+  const [question] = await Promise.all([driver.page.waitForEvent('dialog'), leave()]);
+  await question.dismiss();
+  return question.type();
+}

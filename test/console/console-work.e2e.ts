@@ -30,6 +30,8 @@ async function namedAccommodation(): Promise<string> {
   await app.given.sql(`UPDATE accommodations SET name = 'Accommodation, wide' WHERE accommodation_code = $1`, [code]);
   return code;
 }
+const hold = async (id: string, reason: string) =>
+  app.call('POST', `/admin/eligibilities/${id}/hold`, { token: await app.given.operator(), body: { reason } });
 const statusOf = async (id: string) =>
   (await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [id]))[0]['status'] as string;
 
@@ -111,13 +113,50 @@ describe('the work lists', () => {
     expect(statuses).toEqual(['PENDING', 'CANCELLED', ...Array.from({ length: 23 }, () => 'ELIGIBLE')]);
   });
 
+  it('an operator can decline several records with one reason', async () => {
+    const code = await app.given.accommodation(scene.account, true);
+    const ids: string[] = [];
+    for (const last_name of ['Several one', 'Several two'])
+      ids.push((await record({ last_name, special_accommodations: [code] }))['svc_eligiblity_id'] as string);
+    await driver.goTo('/work/approvals');
+    await row('Several two').waitFor();
+    for (const id of ids) await driver.page.getByLabel(`Select ${id}`).check();
+    await driver.button('Decline selected …').click();
+    await driver.inDialog('Decline 2').click();
+    await driver.dialog().getByText('Required.').waitFor();
+    await driver.dialog().getByLabel('Reason').fill('No documents for either');
+    await driver.inDialog('Decline 2').click();
+    await driver.told('2 of 2 declined.');
+    await row('Several').first().waitFor({ state: 'detached' });
+    const declined = await app.given.sql(
+      'SELECT status, decline_reason FROM eligibilities WHERE svc_eligiblity_id = ANY ($1)',
+      [ids],
+    );
+    expect(declined).toEqual(ids.map(() => ({ status: 'PENDING', decline_reason: 'No documents for either' })));
+  });
+
+  it('an operator can release several holds at once, and opens a candidate from the list of holds', async () => {
+    const ids: string[] = [];
+    for (const last_name of ['Held one', 'Held two']) {
+      const id = (await record({ last_name }))['svc_eligiblity_id'] as string;
+      await hold(id, 'Identity');
+      ids.push(id);
+    }
+    await driver.goTo('/work/holds');
+    await row('Held two').getByRole('link').click();
+    await driver.title(/Held two/);
+    await driver.page.goBack();
+    for (const id of ids) await driver.page.getByLabel(`Select ${id}`).check();
+    await driver.button('Release selected …').click();
+    await driver.inDialog('Release 2').click();
+    await driver.told('2 of 2 released.');
+    await driver.page.getByText('No record is on hold.').waitFor();
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['ELIGIBLE', 'ELIGIBLE']);
+  });
+
   it('an operator can release holds by keyboard alone', async () => {
     const { svc_eligiblity_id: id } = await record({ last_name: 'Holder' });
-    const operator = await app.given.operator();
-    await app.call('POST', `/admin/eligibilities/${id}/hold`, {
-      token: operator,
-      body: { reason: `Identity ${MARKUP}` },
-    });
+    await hold(id as string, `Identity ${MARKUP}`);
     await driver.goTo('/work/holds');
     await row('Holder').getByText(`Identity ${MARKUP}`).waitFor();
     await driver.expectGoodPage('work-holds');

@@ -32,6 +32,8 @@ export async function dataOf<T>(answer: Promise<Answered<T>>): Promise<T> {
   return (await answer).data as T;
 }
 
+const MOST_PER_PAGE = 200;
+
 export interface Page<T> {
   rows: T[];
   /** The cursor of the next page; null if there is no next page. */
@@ -46,6 +48,21 @@ export async function pageOf<T>(answer: Promise<Answered<T[]>>): Promise<Page<T>
   const [, address] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
   const next = address === undefined ? null : new URL(address, ROOT).searchParams.get('cursor');
   return { rows: data, next };
+}
+
+/**
+ * Returns the rows of all pages of a list, which are loaded one after another. Use it only for lists from which the user
+ * chooses.
+ */
+export async function allOf<T>(load: (query: { cursor?: string; limit: number }) => Promise<Page<T>>): Promise<T[]> {
+  const found: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const { rows, next } = await load({ cursor, limit: MOST_PER_PAGE });
+    found.push(...rows);
+    cursor = next ?? undefined;
+  } while (cursor !== undefined);
+  return found;
 }
 
 /**

@@ -1,7 +1,7 @@
-import { Button } from './button';
-import { Picker } from './picker';
-import type { FormState } from './form';
 import { useAccountOptions } from './account-options';
+import { ChosenField } from './chosen-field';
+import type { FormState } from './form';
+import { Picker } from './picker';
 
 interface Props {
   form: FormState;
@@ -27,44 +27,6 @@ export function AccountField({ form, name, label }: Props) {
 }
 
 /** Shows the form field with which the user chooses any number of accounts by their names. */
-export function AccountsField({ form, name, label }: Props) {
-  const options = useAccountOptions();
-  const chosen = form.values[name] as string[];
-  return (
-    <div className="accounts-field">
-      <Picker
-        label={label}
-        hint={form.rule(name).description}
-        fault={form.faults[name]}
-        hasCodes
-        options={options.filter(([code]) => !chosen.includes(code))}
-        // After each choice, the field becomes empty for the next choice.
-        value=""
-        onChange={(code) => form.set(name, [...chosen, code])}
-      />
-      <ul aria-label={`Chosen: ${label.toLowerCase()}`} className="chosen-list">
-        {chosen.length === 0 && <li className="hint">None chosen</li>}
-        {chosen.map((code) => {
-          const shown = options.find(([each]) => each === code)?.[1] ?? code;
-          return (
-            <li key={code}>
-              <bdi title={code}>{shown}</bdi>
-              <Button
-                small
-                aria-label={`Remove ${shown}`}
-                onPress={() =>
-                  form.set(
-                    name,
-                    chosen.filter((each) => each !== code),
-                  )
-                }
-              >
-                Remove
-              </Button>
-            </li>
-          );
-        })}
-      </ul>
-    </div>
-  );
+export function AccountsField(props: Props & { none?: string }) {
+  return <ChosenField {...props} options={useAccountOptions()} hasCodes />;
 }

@@ -21,8 +21,25 @@ export function AccountName({ code }: { code: string | null | undefined }) {
   );
 }
 
+/** Returns the name of an account or, without a known name, its code. */
+export function useAccountName(code: string): string {
+  return useAccountOptions().find(([each]) => each === code)?.[1] ?? code;
+}
+
 /** Shows the name of an account in a line of text, with its code as a tooltip. */
 export function AccountNameInline({ code }: { code: string }) {
-  const name = useAccountOptions().find(([each]) => each === code)?.[1];
-  return <bdi title={code}>{name ?? code}</bdi>;
+  return <bdi title={code}>{useAccountName(code)}</bdi>;
+}
+
+/** Shows a list of accounts by their names. */
+export function AccountNames({ codes }: { codes: readonly string[] }) {
+  return (
+    <ul className="plain-list">
+      {codes.map((code) => (
+        <li key={code}>
+          <AccountNameInline code={code} />
+        </li>
+      ))}
+    </ul>
+  );
 }

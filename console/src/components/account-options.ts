@@ -1,26 +1,19 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { api, pageOf } from '../api/client';
+import { allOf, api, pageOf } from '../api/client';
 import { sessionState, useScopes } from '../api/session';
 import { useStore } from '../api/store';
 import type { Option } from './fields';
 import type { Filter } from './filters';
 
-const MOST_PER_PAGE = 200;
-
 /** Loads the names of all accounts, for operators. */
 const accountsQuery = queryOptions({
   queryKey: ['accounts', 'names'],
   queryFn: async ({ signal }) => {
-    const found: Option[] = [];
-    let cursor: string | undefined;
-    do {
-      const query = { cursor, limit: MOST_PER_PAGE };
-      const page = await pageOf(api.GET('/admin/accounts', { params: { query }, signal }));
-      found.push(...page.rows.map(({ account_code: code, name }): Option => [code, name]));
-      cursor = page.next ?? undefined;
-    } while (cursor !== undefined);
-    return found.sort(([, one], [, other]) => one.localeCompare(other));
+    const accounts = await allOf((query) => pageOf(api.GET('/admin/accounts', { params: { query }, signal })));
+    return accounts
+      .map(({ account_code: code, name }): Option => [code, name])
+      .sort(([, one], [, other]) => one.localeCompare(other));
   },
   staleTime: 60_000,
 });

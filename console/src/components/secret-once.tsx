@@ -1,5 +1,5 @@
 import { useBlocker } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Button } from './button';
 import { confirm } from './confirm';
 import { Copyable } from './copy';
@@ -48,9 +48,19 @@ export function useSecretGuard(isShown: boolean): void {
   });
 }
 
+/** A response with a secret that the service shows only once. `isKept` tells whether the user has copied the secret. */
+export type NewSecret<T> = T & { isKept?: boolean };
+
+interface SecretProps {
+  label: string;
+  secret: string;
+  isKept?: boolean;
+  /** Called when the user confirms that the secret was copied. */
+  keep: () => void;
+}
+
 /** Shows a secret until the user confirms that it was copied. */
-export function SecretOnce({ label, secret }: { label: string; secret: string }) {
-  const [isKept, setKept] = useState(false);
+export function SecretOnce({ label, secret, isKept = false, keep }: SecretProps) {
   useSecretGuard(!isKept);
   if (isKept) return <p className="note">You have copied the secret. It will not be shown again.</p>;
   return (
@@ -58,7 +68,7 @@ export function SecretOnce({ label, secret }: { label: string; secret: string })
       <p>This secret is shown only once. Copy it now.</p>
       <Facts of={[[label, <Copyable text={secret} />]]} />
       <div className="actions">
-        <Button onPress={() => setKept(true)}>I have copied the secret</Button>
+        <Button onPress={keep}>I have copied the secret</Button>
       </div>
     </div>
   );

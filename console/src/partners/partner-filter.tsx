@@ -1,23 +1,31 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { api, dataOf } from '../api/client';
+import { allOf, api, pageOf } from '../api/client';
 import type { Option } from '../components/fields';
 import type { Filter } from '../components/filters';
 import { partnerTitle } from './partner-name';
 
-const MOST = 200;
-
 const partnersToChoose = queryOptions({
   queryKey: ['subscriptions', 'to-choose'],
-  queryFn: ({ signal }) => dataOf(api.GET('/admin/subscriptions', { params: { query: { limit: MOST } }, signal })),
+  queryFn: async ({ signal }) => {
+    const all = await allOf((query) => pageOf(api.GET('/admin/subscriptions', { params: { query }, signal })));
+    return all
+      .map(({ id, name, partner_url }): Option => [id, partnerTitle({ subscription_name: name, partner_url })])
+      .sort(byLabel);
+  },
   staleTime: 60_000,
 });
 
+const NONE: readonly Option[] = [];
+
 /** Returns the partners, sorted by name, as options from which the user chooses one. */
 export function usePartnerOptions(): readonly Option[] {
-  const { data = [] } = useQuery(partnersToChoose);
-  return data
-    .map(({ id, name, partner_url }): Option => [id, partnerTitle({ subscription_name: name, partner_url })])
-    .toSorted(byLabel);
+  return useQuery(partnersToChoose).data ?? NONE;
+}
+
+/** Shows the name of a partner in a line of text, with its id as a tooltip. */
+export function PartnerNameInline({ id }: { id: string }) {
+  const name = usePartnerOptions().find(([each]) => each === id)?.[1];
+  return <bdi title={id}>{name ?? id}</bdi>;
 }
 
 /** Compares two options of a filter by their labels, for sorting. */

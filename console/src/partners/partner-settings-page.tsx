@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf, type Schemas } from '../api/client';
 import { Select } from '../components/fields';
@@ -62,6 +62,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
   const { id } = subscription;
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const { next } = useSearch({ from: '/partners/$id/settings' });
   const known = {
     name: subscription.name ?? '',
     delivery: subscription.delivery as string,
@@ -87,7 +88,8 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
       toast('The settings were changed.');
       await queries.invalidateQueries({ queryKey: ['subscriptions', id] });
       void queries.invalidateQueries({ queryKey: ['partners'] });
-      await navigate({ to: '/partners/$id', params: { id } });
+      if (next === 'connect-partner') await navigate({ to: '/setup/connect-partner', search: { subscription: id } });
+      else await navigate({ to: '/partners/$id', params: { id } });
     },
   });
   return (

@@ -25,6 +25,8 @@ export const partnersRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/partners/$id/settings',
+    validateSearch: only('next'),
+    staticData: { adminOnly: true },
     component: lazyRouteComponent(() => import('./partner-settings-page'), 'PartnerSettingsPage'),
   }),
 ] as const;

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { api, type Schemas } from '../api/client';
+import { AccountsField } from '../components/account-fields';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
 import { Select, TextField, type Option } from '../components/fields';
@@ -39,11 +40,7 @@ interface FormProps extends Props {
   setName: (name: string) => void;
 }
 
-/** The members of an alert that the form edits as text, with one entry on each line. */
-interface Texts {
-  account_codes?: string | null;
-  headers?: string | null;
-}
+type Body = Schemas['AlertBody'];
 
 function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: FormProps) {
   const [missing, setMissing] = useState(false);
@@ -52,15 +49,15 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
     initial: {
       ...(kind === 'EMAIL' ? { to: alert?.to ?? [] } : { url: alert?.url ?? '', headers: '' }),
       conditions: alert?.conditions ?? CONDITION_OPTIONS.map(([condition]) => condition),
-      account_codes: alert?.account_codes.join('\n') ?? '',
+      account_codes: alert?.account_codes ?? [],
       quiet_s: String(alert?.quiet_s ?? 900),
       disabled: alert?.disabled ?? false,
     },
-    perform: async ({ account_codes, headers, ...rest }: Omit<Schemas['AlertBody'], keyof Texts> & Texts) => {
+    // The form edits the headers as text, with one header on each line.
+    perform: async ({ headers, ...rest }: Omit<Body, 'headers'> & { headers?: string | null }) => {
       const body = {
         ...rest,
         kind,
-        account_codes: account_codes ? linesOf(account_codes) : null,
         ...(headers ? { headers: linesOf(headers).map(headerOf) } : {}),
       };
       await api.PUT('/admin/alerts/{name}', { params: { path: { name: name.trim() } }, body });
@@ -115,13 +112,7 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
         hint="Choose the conditions to report."
         options={CONDITION_OPTIONS}
       />
-      <FormField
-        form={form}
-        name="account_codes"
-        label="Accounts"
-        rows={2}
-        hint="Account codes, one per line. Leave empty for all accounts."
-      />
+      <AccountsField form={form} name="account_codes" label="Accounts" none="All accounts" />
       <FormField
         form={form}
         name="quiet_s"

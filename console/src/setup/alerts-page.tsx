@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { api, pageOf, type Schemas } from '../api/client';
+import { AccountNames } from '../components/account-name';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
@@ -39,6 +40,7 @@ export function AlertsPage() {
         id: 'accounts',
         header: 'Accounts',
         hidden: true,
+        cell: ({ account_codes: codes }) => (codes.length === 0 ? 'All accounts' : <AccountNames codes={codes} />),
         text: ({ account_codes: codes }) => codes.join(', ') || 'All accounts',
       },
       { id: 'sent', header: 'Last sent', as: 'time', text: ({ last_sent_datetime: at }) => at },

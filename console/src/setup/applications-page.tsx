@@ -174,7 +174,7 @@ function NewApplication({ onClose, made }: { onClose: () => void; made: (credent
   );
 }
 
-function EditApplication({
+export function EditApplication({
   application,
   onClose,
   saved,

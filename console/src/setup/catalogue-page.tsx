@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
+import { AccountNameInline, useAccountName } from '../components/account-name';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Copyable } from '../components/copy';
@@ -16,6 +17,7 @@ import { KINDS, type Entry, type Kind } from './catalogue';
 
 export function CataloguePage() {
   const { account, kind } = useParams({ from: '/setup/accounts/$account/$kind' });
+  const name = useAccountName(account);
   const queries = useQueryClient();
   const [edited, setEdited] = useState<Entry | 'new' | null>(null);
   const known = KINDS[kind];
@@ -66,7 +68,7 @@ export function CataloguePage() {
     <>
       <Link to="/setup">Accounts</Link>
       <Link to="/setup/accounts/$account" params={{ account }}>
-        {account}
+        <AccountNameInline code={account} />
       </Link>
     </>
   );
@@ -90,7 +92,7 @@ export function CataloguePage() {
     >
       <List
         name={kind}
-        caption={`${known.title} of account ${account}`}
+        caption={`${known.title} of ${name}`}
         columns={columns}
         rowKey={({ code }) => code}
         queryKey={['catalogue', account, kind]}

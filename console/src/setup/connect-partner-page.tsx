@@ -1,18 +1,18 @@
 import './setup.css';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { AccountField } from '../components/account-fields';
+import { AccountNameInline } from '../components/account-name';
 import { api, dataOf, type Schemas } from '../api/client';
 import { Button, LinkButton } from '../components/button';
 import { Copyable, CopyButton } from '../components/copy';
 import { Select } from '../components/fields';
 import { Form, FormField, useForm } from '../components/form';
 import { Facts, Page, Section } from '../components/page';
-import { LostSecret, SecretOnce } from '../components/secret-once';
+import { LostSecret, SecretOnce, type NewSecret } from '../components/secret-once';
 import { ProblemNote, Shown } from '../components/states';
-import { PartnerSettingsLink } from '../notification/partner-link';
-import { CHANGE_REASON_OPTIONS, RECORD_CHANGE_OPTIONS } from '../notification/words';
+import { CHANGE_REASON_OPTIONS, RECORD_CHANGE_OPTIONS, eventText } from '../notification/words';
 import { Warnings } from '../partners/warnings';
 import { AUTH_OPTIONS, AuthFields, authOf, emptyAuth, type AuthType } from '../partners/auth-fields';
 import { subscriptionQuery } from '../partners/partner-queries';
@@ -20,18 +20,21 @@ import { SampleReport } from '../partners/sample-report';
 import { useSample } from '../partners/use-sample';
 import { SetupNav } from './setup-nav';
 
-type Made = Schemas['SubscriptionWithSecret'];
+type Made = NewSecret<Schemas['SubscriptionWithSecret']>;
 type Report = Schemas['SampleReport'];
 type Subscription = Schemas['SubscriptionModel'];
 
+/** The query of the page of settings, which leads back to this page after the settings were saved. */
+const CONTINUE = { next: 'connect-partner' };
+
 /**
  * Shows a form that creates a subscription for a partner, and sends a sample notification. The partner must respond
- * with 200.
+ * with 200. The page's address contains the subscription, and the first step then shows the subscription.
  */
 export function ConnectPartnerPage() {
   const [auth, setAuth] = useState<AuthType>('none');
   const [made, setMade] = useState<Made | null>(null);
-  const { subscription: id } = useSearch({ from: '/setup/connect-partner' });
+  const { subscription: id, step } = useSearch({ from: '/setup/connect-partner' });
   const navigate = useNavigate({ from: '/setup/connect-partner' });
   return (
     <Page
@@ -40,7 +43,7 @@ export function ConnectPartnerPage() {
       lead="Enter the address of the partner, then send a sample notification to verify the address."
     >
       <p className="hint" aria-live="polite">
-        Step {id === undefined ? 1 : 2} of 2
+        Step {id === undefined || step === '1' ? 1 : 2} of 2
       </p>
       {id === undefined ? (
         <Section title="The partner">
@@ -62,7 +65,7 @@ export function ConnectPartnerPage() {
           />
         </Section>
       ) : (
-        <Prove id={id} made={made?.id === id ? made : null} renewed={setMade} />
+        <Prove id={id} isFirst={step === '1'} made={made?.id === id ? made : null} renewed={setMade} />
       )}
     </Page>
   );
@@ -98,17 +101,52 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
 
 interface ProveProps {
   id: string;
+  /** Whether the operator has gone back to the first step. */
+  isFirst: boolean;
   /** The new subscription with its secret; null after the page was loaded again. */
   made: Made | null;
   renewed: (made: Made) => void;
 }
 
-function Prove({ id, made, renewed }: ProveProps) {
+function Prove({ id, isFirst, made, renewed }: ProveProps) {
   const subscription = useQuery(subscriptionQuery(id));
-  return <Shown query={subscription}>{(found) => <Proof subscription={found} made={made} renewed={renewed} />}</Shown>;
+  return (
+    <Shown query={subscription}>
+      {(found) =>
+        isFirst ? <MadePartner subscription={found} /> : <Proof subscription={found} made={made} renewed={renewed} />
+      }
+    </Shown>
+  );
 }
 
-function Proof({ subscription, made, renewed }: Omit<ProveProps, 'id'> & { subscription: Subscription }) {
+/** Shows the subscription that the first step created, with a link to its settings. */
+function MadePartner({ subscription }: { subscription: Subscription }) {
+  const { id, name, partner_url: url, account_code: account, change_reasons: reasons } = subscription;
+  return (
+    <Section title="The partner">
+      <Facts
+        of={[
+          ['Account', <AccountNameInline key="account" code={account} />],
+          ['Name', name && <bdi key="name">{name}</bdi>],
+          ['Partner URL', url],
+          ['Events', reasons.map(eventText).join(', ')],
+        ]}
+      />
+      <p className="actions">
+        <LinkButton kind="primary" to="/setup/connect-partner" search={{ subscription: id }}>
+          Next
+        </LinkButton>
+        <LinkButton to="/partners/$id/settings" params={{ id }} search={CONTINUE}>
+          Change the settings
+        </LinkButton>
+      </p>
+    </Section>
+  );
+}
+
+type ProofProps = Pick<ProveProps, 'made' | 'renewed'> & { subscription: Subscription };
+
+function Proof({ subscription, made, renewed }: ProofProps) {
   const { id, partner_url: url, warnings } = subscription;
   const { report, error, busy, send } = useSample(id);
   return (
@@ -122,7 +160,12 @@ function Proof({ subscription, made, renewed }: Omit<ProveProps, 'id'> & { subsc
             }
           />
         ) : (
-          <SecretOnce key={made.signing_secret} label="Signing secret" secret={made.signing_secret} />
+          <SecretOnce
+            label="Signing secret"
+            secret={made.signing_secret}
+            isKept={made.isKept}
+            keep={() => renewed({ ...made, isKept: true })}
+          />
         )}
         <Warnings of={warnings} />
         <Facts
@@ -132,10 +175,10 @@ function Proof({ subscription, made, renewed }: Omit<ProveProps, 'id'> & { subsc
           ]}
         />
         <p className="actions">
-          <LinkButton to="/setup/connect-partner" search={{}}>
+          <LinkButton to="/setup/connect-partner" search={{ subscription: id, step: '1' }}>
             Back
           </LinkButton>
-          <LinkButton to="/partners/$id/settings" params={{ id }}>
+          <LinkButton to="/partners/$id/settings" params={{ id }} search={CONTINUE}>
             Change the settings
           </LinkButton>
         </p>
@@ -165,8 +208,10 @@ function Outcome({ report, id }: { report: Report; id: string }) {
       {report.failure === 'tls' && (
         <p>
           The certificate of the partner was not accepted.{' '}
-          <PartnerSettingsLink id={id}>Correct the certificate authority</PartnerSettingsLink>, and then send the sample
-          again.
+          <Link to="/partners/$id/settings" params={{ id }} search={CONTINUE}>
+            Correct the certificate authority
+          </Link>
+          , and then send the sample again.
         </p>
       )}
       <SampleReport report={report} />

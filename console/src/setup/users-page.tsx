@@ -1,16 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { api, pageOf, type Schemas } from '../api/client';
-import { AccountNameInline } from '../components/account-name';
+import { AccountNames } from '../components/account-name';
 import { AccountsField } from '../components/account-fields';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
+import { ChosenField } from '../components/chosen-field';
 import { Dialog } from '../components/dialog';
-import { Form, FormField, useForm } from '../components/form';
+import { Form, FormField, useForm, type FormState } from '../components/form';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
 import { toast } from '../components/toast';
+import { usePartnerOptions } from '../partners/partner-filter';
 import { changeRights } from './rights';
 import { SCOPE_OPTIONS } from './scopes';
 import { SetupNav } from './setup-nav';
@@ -42,17 +44,7 @@ export function UsersPage() {
         id: 'accounts',
         header: 'Accounts',
         cell: ({ account_codes: codes }) =>
-          codes.length === 0 ? (
-            <span className="nothing">–</span>
-          ) : (
-            <ul className="plain-list">
-              {codes.map((code) => (
-                <li key={code}>
-                  <AccountNameInline code={code} />
-                </li>
-              ))}
-            </ul>
-          ),
+          codes.length === 0 ? <span className="nothing">–</span> : <AccountNames codes={codes} />,
         text: ({ account_codes: codes }) => codes.join(', '),
       },
       {
@@ -137,13 +129,20 @@ function NewUser({ onClose, saved }: DialogProps) {
         <FormField form={form} name="password" label="Password" type="password" />
         <AccountsField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
-        <FormField form={form} name="subscription_ids" label="Subscriptions of a partner" />
+        <SubscriptionsField form={form} />
       </Form>
     </Dialog>
   );
 }
 
-function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
+/** Shows the form field with which the operator chooses the user's subscriptions by the names of their partners. */
+function SubscriptionsField({ form }: { form: FormState }) {
+  return (
+    <ChosenField form={form} name="subscription_ids" label="Subscriptions of a partner" options={usePartnerOptions()} />
+  );
+}
+
+export function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
   const { username } = user;
   const form = useForm({
     schema: 'UpdateUserBody',
@@ -169,7 +168,7 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
       <Form form={form} action="Save" more={<Button onPress={onClose}>Cancel</Button>}>
         <AccountsField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
-        <FormField form={form} name="subscription_ids" label="Subscriptions of a partner" />
+        <SubscriptionsField form={form} />
         <FormField
           form={form}
           name="password"

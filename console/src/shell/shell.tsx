@@ -1,4 +1,4 @@
-import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
+import { Link, Outlet, useMatches, useRouter, useRouterState } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { areasFor } from '../areas';
 import { sessionState, type Session } from '../api/session';
@@ -8,6 +8,7 @@ import { Button } from '../components/button';
 import { Confirmation } from '../components/confirm';
 import { later, loadParts, useLater } from '../components/later';
 import { Toasts } from '../components/toast';
+import { AdminOnly } from './admin-only';
 import { isTyping, useKeys } from './keys';
 import { NotLive } from './not-live';
 import { PRODUCT } from '../components/product';
@@ -27,6 +28,7 @@ function SignedInShell({ session }: { session: Session }) {
   const [isMenuOpen, openMenu] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => openMenu(false), [path]);
+  const isAdminOnly = useMatches({ select: (matches) => matches.some(({ staticData }) => staticData.adminOnly) });
   const ofPartner = isPartner(session);
   useRestLoaded();
   useKeys({
@@ -89,7 +91,7 @@ function SignedInShell({ session }: { session: Session }) {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
-        <Outlet />
+        {isAdminOnly && !session.scopes.includes('admin') ? <AdminOnly /> : <Outlet />}
         <NotLive />
       </main>
       <Toasts />

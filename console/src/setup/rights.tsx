@@ -1,4 +1,7 @@
+import { Fragment, type ReactNode } from 'react';
+import { AccountNameInline } from '../components/account-name';
 import { confirm } from '../components/confirm';
+import { PartnerNameInline } from '../partners/partner-filter';
 
 interface Rights {
   scopes: readonly string[];
@@ -20,22 +23,31 @@ function disables(before: Rights, { disabled }: Change): boolean {
 }
 
 /** Returns the consequences of a change that ends tokens and sessions; an empty list for any other change. */
-function consequencesOf(before: Rights, change: Change): string[] {
+function consequencesOf(before: Rights, change: Change): ReactNode[] {
   const { scopes, account_codes: accounts, subscription_ids: subscriptions, password } = change;
   const lost = (had: readonly string[] = [], has: readonly string[] | null | undefined) =>
     has === undefined ? [] : had.filter((one) => !has?.includes(one));
   const removed = [
     ...lost(before.scopes, scopes),
-    ...lost(before.account_codes, accounts),
-    ...lost(before.subscription_ids, subscriptions),
+    ...lost(before.account_codes, accounts).map((code) => <AccountNameInline code={code} />),
+    ...lost(before.subscription_ids, subscriptions).map((id) => <PartnerNameInline id={id} />),
   ];
   return [
     disables(before, change)
       ? 'All tokens and sessions of this user or application will be revoked. Enabling the user or application again will not restore them.'
       : null,
-    removed.length > 0 ? `Tokens and sessions that include ${removed.join(', ')} will be revoked.` : null,
+    removed.length > 0 ? <>Tokens and sessions that include {joined(removed, ', ')} will be revoked.</> : null,
     password ? 'The user will be signed out everywhere, and all the user’s tokens will be revoked.' : null,
   ].filter((text) => text !== null);
+}
+
+function joined(parts: readonly ReactNode[], separator: string): ReactNode {
+  return parts.map((part, index) => (
+    <Fragment key={index}>
+      {index > 0 && separator}
+      {part}
+    </Fragment>
+  ));
 }
 
 /**
@@ -57,7 +69,7 @@ export async function changeRights(
   return confirm({
     title: `${action} ${name}?`,
     name,
-    text: consequences.join(' '),
+    text: joined(consequences, ' '),
     action,
     danger: true,
     perform,
