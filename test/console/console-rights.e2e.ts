@@ -270,17 +270,17 @@ describe('the rights of the signed-in operator', () => {
           .dialog()
           .getByText(/^update:/)
           .click(),
-      'This revokes tokens and sessions that include update.',
+      'Tokens and sessions that include update will be revoked.',
     ],
     [
       'an account of a user is removed',
       () => driver.inDialog('Remove Board of Lyon').click(),
-      'This revokes tokens and sessions that include Board of Lyon.',
+      'Tokens and sessions that include Board of Lyon will be revoked.',
     ],
     [
       'the password of a user is replaced',
       () => driver.dialog().getByLabel('New password').fill('seven grey herons wait'),
-      'This signs the user out everywhere, and revokes all tokens of the user.',
+      'The user will be signed out everywhere, and all the user’s tokens will be revoked.',
     ],
   ])('an operator is asked for confirmation before %s', async (_, change, consequence) => {
     const { username } = await clientOfLyon();
