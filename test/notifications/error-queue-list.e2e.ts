@@ -118,10 +118,26 @@ test('the error queue is listed newest first, with a link to the next page', asy
 
 test.each([
   ['failure=bad', 'failure'],
+test.each(['error-queue', 'notifications'])(
+  'with order=oldest, GET %s lists the oldest notification first',
+  async (list) => {
+    const all = await subscribed.queue();
+    const found: unknown[] = [];
+    let path: string | undefined = `/admin/${list}?subscription_id=${subscribed.id}&limit=2&order=oldest`;
+    while (path) {
+      const page = await subscribed.get(path);
+      found.push(...page.body);
+      path = nextPath(page);
+    }
+    expect(found).toEqual(all);
+  },
+);
+
   ['http_status=12', 'http_status'],
   ['retry=auto', 'retry'],
   ['change_reason=X', 'change_reason'],
   ['subscription_id=x', 'subscription_id'],
+  ['order=oldest_first', 'order'],
   ['from=2024-02-30T00:00:00Z', 'from'],
   ['account_code=NOBODY', 'account_code'],
   ['limit=0', 'limit'],

@@ -12,7 +12,7 @@ import { startsIn } from '../delivery/exam-in.js';
 import type { ExamIn } from '../notifications.queries.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import { FilterBounds } from './filter-bounds.js';
-import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
+import type { CauseModel, ListOrder, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 
 export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
@@ -162,24 +162,32 @@ export class NotificationReader {
   ) {}
 
   /**
-   * Returns a page of notifications, newest first. The statement is not prepared, because its best plan depends on the
-   * values.
+   * Returns a page of notifications in the given order of their creation. The statement is not prepared, because its
+   * best plan depends on the values.
    * @throws DomainError `account_not_found`, `account_forbidden`
    */
-  async list(filter: NotificationConditions, state: NotificationState | undefined, page: Page): Promise<ListedRow[]> {
+  async list(
+    filter: NotificationConditions,
+    state: NotificationState | undefined,
+    page: Page,
+    order: ListOrder = 'newest',
+  ): Promise<ListedRow[]> {
+    const [after, direction] = order === 'oldest' ? ['>', 'ASC'] : ['<', 'DESC'];
     const values: unknown[] = [page.take];
     const bounded = await this.bounds.of(filter, { parameter: 'account_code' });
     const conditions = conditionsOf(bounded.filter, values);
     if (state !== undefined) conditions.push(IN_STATE[state]);
     if (page.after !== null) {
       values.push(page.after);
-      conditions.push(`n.position < $${values.length}`);
+      conditions.push(`n.position ${after} $${values.length}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
     // The page is selected first, so that only its rows are read from the table, and a filter of the error queue is
     // checked in the index.
-    const text = `SELECT ${LISTED} FROM (SELECT n.position FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) page
-      JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
+    const text = `SELECT ${LISTED} FROM (SELECT n.position FROM notifications n ${where}
+        ORDER BY n.position ${direction} LIMIT $1) page
+      JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id
+      ORDER BY n.position ${direction}`;
     return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
   }
 

@@ -24,6 +24,8 @@ const FAILURES: readonly FailureClass[] = [
   'protocol',
   'blocked',
 ];
+const LIST_ORDERS = ['newest', 'oldest'] as const;
+export type ListOrder = (typeof LIST_ORDERS)[number];
 const STATES: readonly NotificationState[] = ['PENDING', 'DELIVERED', 'ERROR_QUEUE', 'RESOLVED'];
 const failure = oneOf(FAILURES, 'failure_unknown');
 const retry = oneOf(['AUTO', 'MANUAL'], 'retry_unknown');
@@ -102,7 +104,13 @@ export class NotificationFilter implements NotificationConditions {
  * The query of the error queue's list. It is a single class, so that an error response lists all invalid parameters of
  * a request.
  */
-export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
+export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {
+  @Field(oneOf(LIST_ORDERS, 'order_unknown'), {
+    description:
+      'The notifications that are listed first: `newest`, which is the default, or `oldest`. With `exam_in`, this parameter has no effect.',
+  })
+  order?: ListOrder;
+}
 
 export class NotificationQuery extends ErrorQueueQuery {
   @Field(oneOf(STATES, 'state_unknown'))
