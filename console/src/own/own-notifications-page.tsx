@@ -8,9 +8,11 @@ import { NOTIFICATION_COLUMNS } from '../notification/columns';
 import { notificationQuery } from '../notification/notification-query';
 import { NOTIFIED_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from '../notification/words';
 
+import { useOwnSubscriptionOptions } from './own-queries';
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
   { name: 'state', label: 'State', options: STATE_OPTIONS },
+  { name: 'subscription_id', label: 'Subscription', useOptions: useOwnSubscriptionOptions },
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
   { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'candidate_id', label: 'Candidate id' },
