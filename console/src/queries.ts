@@ -1,6 +1,6 @@
 import { MutationCache, QueryClient } from '@tanstack/react-query';
 import { toast } from './components/toast';
-import { isPassing } from './api/problem';
+import { isWorthRepeating } from './api/problem';
 
 /** The cache of the responses that the console has received from the service. */
 export const queries = new QueryClient({
@@ -11,7 +11,7 @@ export const queries = new QueryClient({
       // Responses are cached long enough for the back button to restore a list and its scroll position.
       gcTime: 15 * 60_000,
       refetchOnWindowFocus: false,
-      retry: (failures, error) => failures < 2 && isPassing(error),
+      retry: (failures, error) => failures < 2 && isWorthRepeating(error),
     },
   },
 });

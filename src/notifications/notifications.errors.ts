@@ -23,6 +23,7 @@ declareFaults({
     'The value is not a period that the filter `exam_in` accepts.',
     'Use one of the values that the API description lists for `exam_in`.',
   ],
+  order_unknown: ['The value is not an order in which the list can be sorted.', 'Use newest or oldest.'],
   health_unknown: ['The value is not a known health state of a partner.', 'Use UP or DOWN.'],
   trigger_unknown: [
     'The value is not a known trigger of a delivery attempt.',

@@ -27,6 +27,7 @@ export const values = ({ account_code, partner: { partner_url } }: Surroundings)
   candidate_fname: 'Ada',
   candidate_id: CANDIDATE,
   candidate_lname: 'Lovelace',
+  candidate_name: 'Ada Lovelace',
   change_reason: 'BOOKING_CREATED',
   change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'],
   record_changes: ['CREATED', 'RESULT_HELD'],

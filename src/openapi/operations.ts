@@ -27,7 +27,9 @@ const TAGS: Record<string, string> = {
   Health: 'Check that the process is running and can take requests.',
 };
 
-const LIST = 'The list is sorted newest first. Follow `Link` with `rel="next"` until the header is missing.';
+const NEXT = 'Follow `Link` with `rel="next"` until the header is missing.';
+const LIST = `The list is sorted newest first. ${NEXT}`;
+const ORDERED_LIST = `The list is sorted newest first, unless \`order\` is \`oldest\`. ${NEXT}`;
 const MERGED = 'A member that is left out is not changed.';
 const UPSERT =
   'The entry is created if no entry has this code. Otherwise it is replaced completely. Repeating the request changes nothing.';
@@ -86,10 +88,10 @@ export const DESCRIPTIONS: Record<string, string> = {
     'The new secret is shown only in this response. Requests are also signed with the replaced secret for 24 hours. At most the five newest secrets sign.',
   'GET /admin/subscriptions/{id}/statistics':
     'The statistics cover the last 7 days by hour: delivered attempts, failed attempts by class, and the 50th and 95th percentile of the duration. They also count the events that are waiting.',
-  'GET /admin/notifications': LIST,
+  'GET /admin/notifications': ORDERED_LIST,
   'GET /admin/notifications/{id}': 'The body is byte for byte the body that is sent with every attempt.',
   'POST /admin/notifications/replay': `${JOB} The notifications keep their ids and bytes, and follow the notifications that are still due for the same booking.`,
-  'GET /admin/error-queue': `The error queue contains the notifications that failed and those that wait for a partner that is DOWN. ${LIST}`,
+  'GET /admin/error-queue': `The error queue contains the notifications that failed and those that wait for a partner that is DOWN. ${ORDERED_LIST}`,
   'GET /admin/error-queue/summary':
     'The summary counts the notifications for each partner and cause. It also states when the oldest notification was created, and when the next affected exam starts.',
   'POST /admin/error-queue/{notification_id}/resend':
@@ -114,7 +116,7 @@ export const DESCRIPTIONS: Record<string, string> = {
     'Once the response is sent, no attempt begins. The events are kept, and are sent after the subscription is resumed.',
   'POST /partner/subscriptions/{id}/resume':
     'The status is 403 `suspended_by_operator` when an operator suspended the subscription.',
-  'GET /partner/notifications': LIST,
+  'GET /partner/notifications': ORDERED_LIST,
   'GET /partner/notifications/{id}': 'The body is byte for byte the body that is sent with every attempt.',
   'POST /partner/notifications/{id}/resend':
     'The notification must be in the error queue. A notification that was delivered is sent again by a replay with its id.',

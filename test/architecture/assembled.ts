@@ -66,7 +66,8 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const reader = new exports.NotificationReader(database, { of: (filter: object) => ({ filter }) });
     for (const page of [FIRST_PAGE, NEXT_PAGE])
       for (const state of [undefined, 'PENDING', 'DELIVERED', 'ERROR_QUEUE', 'RESOLVED'])
-        for (const filter of FILTERS) await reader.list(filter, state, page);
+        for (const filter of FILTERS)
+          for (const order of ['newest', 'oldest']) await reader.list(filter, state, page, order);
   },
   'src/notifications/error-queue/notification-reader.ts: listByExam': async ({ exports }, database) => {
     const bounds = { of: (filter: object) => ({ filter }) };

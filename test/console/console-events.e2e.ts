@@ -79,6 +79,16 @@ async function aLook(): Promise<void> {
   await pause(100);
 }
 
+it('the event stream of the console sends a comment within 6 seconds while nothing changes', async () => {
+  const listener = await Listener.of(subscribed.operator);
+  const opened = performance.now();
+  await eventually(() => expect(listener.text).toContain(': ping\n\n'), 20_000);
+  // The limit allows one second for the timers of a busy machine.
+  expect(performance.now() - opened).toBeLessThan(7_000);
+  expect(listener.topics).toEqual(new Set());
+  listener.stop();
+}, 30_000);
+
 it('the event stream of the console sends the names of changed topics, and nothing before the first change', async () => {
   const listener = await Listener.of(subscribed.operator);
   const { headers } = listener.response;

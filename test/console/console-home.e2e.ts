@@ -1,5 +1,6 @@
 import { startApp, type TestApp } from '../support/app';
 import { ConsoleDriver } from '../support/console';
+import { Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
@@ -13,6 +14,7 @@ describe('the home page of the console', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
   let subscribed: Subscribed;
+  let healthy: Subscribed;
 
   beforeAll(async () => {
     app = await startApp();
@@ -22,6 +24,7 @@ describe('the home page of the console', () => {
   afterAll(async () => {
     await driver?.stop();
     await subscribed?.stop();
+    await healthy?.stop();
     await app?.close();
   });
 
@@ -63,18 +66,43 @@ describe('the home page of the console', () => {
     await tile('Not delivered').getByText('3', { exact: true }).waitFor(COUNTED);
   }, 120_000);
 
-  it('the home page links to each page on which work waits for the operator', async () => {
-    await tile('Not delivered').click();
-    await driver.title('Error queue');
-    for (const [label, title] of [
-      ['Partners with problems', 'Partners'],
-      ['Unmatched results', 'Unmatched results'],
-      ['Approvals waiting', 'Approvals'],
-    ]) {
-      await driver.page.goBack();
-      await driver.title('Overview');
+  it('each count of open work on the home page links to a list of exactly the items that it counts', async () => {
+    const { scene } = subscribed;
+    healthy = await Subscribed.start(app, {}, { scene });
+    const special_accommodations = [await app.given.accommodation(scene.account, true)];
+    for (let made = 0; made < 2; made++) await app.given.eligibility(scene, { candidate: { special_accommodations } });
+    const held = await app.given.eligibility(scene);
+    await subscribed.admin('POST', `eligibilities/${held['svc_eligiblity_id']}/hold`, { reason: 'Identity' });
+    await new Deliveries(app).register(scene.token, registrationBody());
+    const cell = (text: string) => driver.page.getByRole('cell', { name: text, exact: true });
+    const rows = (text: string) => driver.page.getByText(text, { exact: true });
+    for (const [label, count, title, counted] of [
+      ['Not delivered', '3', 'Error queue', cell('3')],
+      ['Partners with problems', '1', 'Partners', rows('1 row')],
+      ['Unmatched results', '1', 'Unmatched results', rows('1 row')],
+      ['Approvals waiting', '2', 'Approvals', rows('2 rows')],
+      ['Records on hold', '1', 'Holds', rows('1 row')],
+    ] as const) {
+      await driver.goTo('');
+      await tile(label).getByText(count, { exact: true }).waitFor(COUNTED);
       await tile(label).click();
       await driver.title(title);
+      await counted.waitFor();
     }
+  }, 120_000);
+
+  it('the list of partners can be limited to partners that are failing or down', async () => {
+    await driver.goTo('/partners');
+    await driver.page.getByText('2 rows', { exact: true }).waitFor();
+    await driver.page.getByLabel('Status', { exact: true }).selectOption({ label: 'Failing or down' });
+    await driver.page.getByText('1 row', { exact: true }).waitFor();
+    await driver.link(subscribed.partner.url).waitFor();
+    await driver.expectGoodPage('partners-failing');
+  });
+
+  it('the count of failed attempts on the home page is no link, because no list has exactly these attempts', async () => {
+    await driver.goTo('');
+    await driver.page.getByText('3 failed').waitFor(COUNTED);
+    expect(await driver.link('3 failed').count()).toBe(0);
   });
 });

@@ -108,4 +108,14 @@ describe('a list of the console', () => {
     // Digits within the ids are compared as numbers: C-2 comes before C-10.
     expect(candidates.slice(0, 3)).toEqual(['C-1', 'C-2', 'C-3']);
   });
+
+  it('a list with more than 1,000 rows says that only its first 1,000 rows are sorted', async () => {
+    await queueMany(subscribed, 1_000);
+    await driver.goTo('/queue/notifications');
+    await driver.page.getByText('50 shown, more available').waitFor();
+    await driver.page.getByRole('columnheader', { name: 'Candidate' }).getByRole('button').click();
+    const note = 'Only the first 1,000 rows are sorted. Narrow the filters to sort all rows.';
+    await driver.page.getByText(note, { exact: true }).waitFor({ timeout: 60_000 });
+    expect(await driver.page.locator('tbody tr').count()).toBe(1_000);
+  }, 120_000);
 });

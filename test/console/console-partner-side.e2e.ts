@@ -183,7 +183,23 @@ describe('a partner in the console', () => {
     await partner.title('Another partner');
   });
 
+  it('a partner with several subscriptions sees to which of them its list of notifications is limited, and can choose another', async () => {
+    const field = () => partner.page.getByRole('combobox', { name: 'Subscription' });
+    const shows = async ({ length }: readonly unknown[]) =>
+      partner.page.getByText(`${length} ${length === 1 ? 'row' : 'rows'}`, { exact: true }).waitFor();
+    await partner.link(/^Notifications$/).click();
+    await eventually(async () => expect(await field().inputValue()).toBe('Another partner'));
+    await shows(await other.notifications());
+    await field().fill('The board');
+    await partner.page.keyboard.press('Enter');
+    await partner.page.waitForURL(`**?subscription_id=${subscribed.id}`);
+    await shows(await subscribed.notifications());
+    await partner.expectGoodPage('own-notifications-chosen');
+  });
+
   it('a partner loses its session when an operator disables its user', async () => {
+    await open();
+    await partner.title('The board');
     await subscribed.admin('PUT', `users/${invited.username}`, { disabled: true });
     await partner.dialog('Your session has ended').waitFor();
     partner.refusals();

@@ -66,6 +66,36 @@ describe('the timeline of a booking', () => {
       .waitFor();
   });
 
+  it('the timeline of a candidate shows the old and the new time of a moved exam', async () => {
+    const [made, first, second] = (await of(booking)).sort(
+      (one, other) => one['event_sequence'] - other['event_sequence'],
+    );
+    await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
+    const entries = driver.page.locator('.story > li', { hasText: 'Exam moved' });
+    await entries.first().waitFor();
+    for (const [index, after, before] of [
+      [0, second, first],
+      [1, first, made],
+    ] as const) {
+      const appointment = entries.nth(index).locator('> p.hint');
+      await appointment.getByText(/^Exam on .*, moved from \d+ /).waitFor();
+      const times = await appointment.locator('time').evaluateAll((found) => found.map((time) => time.dateTime));
+      expect(times).toEqual([after['booking_on'], before['booking_on']]);
+    }
+  });
+
+  it('the lists and the page of a notification show the name of the candidate beside the id', async () => {
+    const { candidate_id: id, first_name: first, last_name: last } = record['candidate'] as Record<string, string>;
+    await driver.goTo(`/notifications?booking_code=${booking}`);
+    const cell = driver.page.getByRole('row').filter({ hasText: 'no. 1' }).locator('td[data-label="Candidate"]');
+    await cell.getByText(id, { exact: true }).waitFor();
+    await cell.getByText(`${first} ${last}`, { exact: true }).waitFor();
+    const [notification] = await of(booking);
+    await driver.goTo(`/notifications/${notification['id'] as string}`);
+    const fact = driver.page.locator('.facts > div', { hasText: 'Candidate' });
+    await fact.getByText(`${first} ${last}`, { exact: true }).waitFor();
+  });
+
   it('the timeline of a booking links each event to its notification', async () => {
     await events().nth(3).getByRole('link').click();
     await driver.title(`Booking cancelled ${booking}`);

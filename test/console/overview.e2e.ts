@@ -181,6 +181,26 @@ describe('the list of partners', () => {
     expect(p95_ms.at(-1)).toBeGreaterThanOrEqual(20);
   });
 
+  it('the filter failing=true limits the list of partners to ACTIVE partners that are failing or DOWN', async () => {
+    const healthy = await Subscribed.start(app, {}, { scene: subscribed.scene });
+    try {
+      const failing = async () =>
+        (await list('?failing=true&limit=1')).body.map((one: any) => [one.subscription_id, one.health]);
+      expect(await failing()).toEqual([]);
+      await refused(subscribed, 1);
+      expect(await failing()).toEqual([[subscribed.id, 'UP']]);
+      expect((await list('?failing=false')).body).toHaveLength(2);
+      subscribed.partner.answer({ status: 500 });
+      await subscribed.booking();
+      await eventually(async () => expect(await failing()).toEqual([[subscribed.id, 'DOWN']]));
+      await subscribed.post('suspend');
+      expect(await failing()).toEqual([]);
+      expect((await list('?failing=yes')).body.errors[0].code).toBe('type_invalid');
+    } finally {
+      await healthy.stop();
+    }
+  });
+
   it("the list of partners contains only partners of the caller's accounts, page by page, and no deleted partners", async () => {
     const other = await Subscribed.start(app);
     try {

@@ -59,6 +59,7 @@ test('a notification names its partner, its candidate and the start of its exam'
   const board = await Subscribed.start(app, { name: 'The board' }, { scene });
   try {
     const eligibility = await app.given.eligibility(scene);
+    const { candidate_id, first_name, last_name } = eligibility['candidate'] as Record<string, string>;
     const { booking_code, booking_on } = await app.given.booking(scene, eligibility);
     const later = new Date(Date.parse(booking_on as string) + 3600_000).toISOString().replace('.000Z', 'Z');
     await board.reschedule(booking_code as string);
@@ -67,7 +68,8 @@ test('a notification names its partner, its candidate and the start of its exam'
       subscription_id: board.id,
       subscription_name: 'The board',
       partner_url: board.partner.url,
-      candidate_id: (eligibility['candidate'] as { candidate_id: string }).candidate_id,
+      candidate_id,
+      candidate_name: `${first_name} ${last_name}`,
     };
     const [made, moved] = await board.notifications();
     expect(made).toMatchObject({ ...named, booking_on, previous_booking_on: null, event_sequence: 1 });
@@ -116,10 +118,26 @@ test('the error queue is listed newest first, with a link to the next page', asy
   expect(found).toEqual(all);
 });
 
+test.each(['error-queue', 'notifications'])(
+  'with order=oldest, GET %s lists the oldest notification first',
+  async (list) => {
+    const all = await subscribed.queue();
+    const found: unknown[] = [];
+    let path: string | undefined = `/admin/${list}?subscription_id=${subscribed.id}&limit=2&order=oldest`;
+    while (path) {
+      const page = await subscribed.get(path);
+      found.push(...page.body);
+      path = nextPath(page);
+    }
+    expect(found).toEqual(all);
+  },
+);
+
 test.each([
   ['failure=bad', 'failure'],
   ['http_status=12', 'http_status'],
   ['retry=auto', 'retry'],
+  ['order=oldest_first', 'order'],
   ['change_reason=X', 'change_reason'],
   ['subscription_id=x', 'subscription_id'],
   ['from=2024-02-30T00:00:00Z', 'from'],

@@ -118,6 +118,7 @@ test('GET of a delivered notification shows its body and its attempt', async () 
     subscription_name: null,
     partner_url: subscribed.partner.url,
     candidate_id: expect.stringMatching(/^C-/),
+    candidate_name: expect.any(String),
     booking_on: expect.any(String),
     previous_booking_on: null,
     change_reason: 'BOOKING_CREATED',

@@ -125,7 +125,7 @@ const NEEDED: Record<string, string> = {
 const STREAM = 'GET /admin/events';
 /** The filters whose values do not identify data of an account. */
 const PLAIN = new Set(
-  'limit cursor after exam_in kind state from to change_reason failure reason http_status retry outcome status updated_since waiting_for media action dry_run organisation step_s'.split(
+  'limit cursor after exam_in kind state from to change_reason failure reason http_status retry outcome status updated_since waiting_for media action dry_run organisation step_s order failing'.split(
     ' ',
   ),
 );

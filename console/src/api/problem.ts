@@ -3,12 +3,16 @@ import type { components } from '../../../clients/typescript/src/openapi';
 type Problem = components['schemas']['ErrorModel'];
 export type Fault = components['schemas']['ErrorModelFault'];
 
-/** An error response from the service (RFC 9457). `status` is 0 if there was no response. */
+/**
+ * An error response from the service (RFC 9457). `status` is 0 if there was no response; `isSilent` is then true if the
+ * time limit of the request has expired.
+ */
 export class ProblemError extends Error {
   constructor(
     readonly status: number,
     readonly problem: Partial<Problem>,
     readonly requestId: string | null,
+    readonly isSilent = false,
   ) {
     super(problem.title ?? `The service answered ${status}`);
   }
@@ -17,10 +21,10 @@ export class ProblemError extends Error {
     return this.problem.errors ?? [];
   }
 
-  static unreachable(): ProblemError {
+  static unreachable(isSilent: boolean): ProblemError {
     const detail =
       'The service did not respond. Check your connection, then check whether your last action was completed.';
-    return new ProblemError(0, { title: 'The service cannot be reached', detail }, null);
+    return new ProblemError(0, { title: 'The service cannot be reached', detail }, null, isSilent);
   }
 
   static async of(response: Response): Promise<ProblemError> {
@@ -32,4 +36,12 @@ export class ProblemError extends Error {
 /** Returns whether the error is temporary, which means that a retry may succeed. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ProblemError && (error.status === 0 || error.status === 429 || error.status >= 500);
+}
+
+/**
+ * Returns whether the console repeats a request after this error. A request whose time limit has expired is repeated
+ * only when the user asks for it, because the user has already waited.
+ */
+export function isWorthRepeating(error: unknown): boolean {
+  return isPassing(error) && !(error as ProblemError).isSilent;
 }

@@ -166,7 +166,7 @@ async function reach(request: Request): Promise<Response> {
     return response;
   } catch (error) {
     if (request.signal.aborted) throw error;
-    throw ProblemError.unreachable();
+    throw ProblemError.unreachable(silence.signal.aborted);
   } finally {
     window.clearTimeout(timer);
   }

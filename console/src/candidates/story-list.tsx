@@ -34,7 +34,7 @@ export function StoryList({ entries }: { entries: readonly Entry[] }) {
             </span>
             <Time at={entry.at} short />
           </div>
-          {entry.change?.notification && <Appointment of={entry.change} />}
+          {entry.change?.notification && <Appointment of={entry.change} movedFrom={entry.movedFrom} />}
           {entry.result && <ResultButtons result={entry.result} />}
           {entry.notifications.length > 0 && (
             <ul className="story-told" aria-label="Notifications">
@@ -49,12 +49,17 @@ export function StoryList({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
-/** Shows the appointment of a booking after a change. */
-function Appointment({ of: { notification } }: { of: Change }) {
+/** Shows the appointment of a booking after a change and, if the change moved the exam, its previous start. */
+function Appointment({ of: { notification }, movedFrom }: { of: Change; movedFrom: string | null }) {
   const { booking_on: at, location_name: name, location_code: code } = notification!;
   return (
     <p className="hint">
       Exam on <Time at={at} short />
+      {movedFrom !== null && (
+        <>
+          , moved from <Time at={movedFrom} short />
+        </>
+      )}
       {(name ?? code) && (
         <>
           , <bdi>{name ?? code}</bdi>

@@ -13,6 +13,8 @@ export interface Entry {
   title: string;
   test: string | null;
   change: Change | null;
+  /** The start of the exam before the change moved it; null for other changes, and if it is unknown. */
+  movedFrom: string | null;
   /** The result that arrived with the change. */
   result: Result | null;
   /** The notifications about the change, one for each partner. */
@@ -53,7 +55,7 @@ export function storyOf(
     const event = eventOf(notification);
     byEvent.set(event, [...(byEvent.get(event) ?? []), notification]);
   }
-  const ofChanges = changes.map((change): Entry => {
+  const ofChanges = changes.map((change, index): Entry => {
     const result = BRINGS_RESULT.includes(change.change)
       ? take(resultsByKey, `${change.svc_eligiblity_id} ${change.revision}`)
       : undefined;
@@ -64,6 +66,7 @@ export function storyOf(
       title: TITLES[change.change] ?? eventText(change.change),
       test: change.test_code,
       change,
+      movedFrom: change.change === 'RESCHEDULED' ? startBefore(change, changes.slice(index + 1)) : null,
       result: result ?? null,
       notifications: (change.event_sequence === null ? undefined : take(byEvent, eventOfChange(change))) ?? [],
     };
@@ -76,6 +79,7 @@ export function storyOf(
       title: result.simulated ? 'Simulated result received' : 'Result received',
       test: result.test_code,
       change: null,
+      movedFrom: null,
       result,
       notifications: [],
     })),
@@ -86,12 +90,19 @@ export function storyOf(
       title: TITLES[told[0].change_reason] ?? eventText(told[0].change_reason),
       test: null,
       change: null,
+      movedFrom: null,
       result: null,
       notifications: told,
     })),
   ];
   // The sort is stable, so changes in the same second keep their order.
   return [...ofChanges, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+}
+
+/** Returns the start of the booking's exam after the latest of the earlier changes, which are sorted newest first. */
+function startBefore({ booking_code: booking }: Change, earlier: readonly Change[]): string | null {
+  const last = earlier.find((change) => change.booking_code === booking && change.notification !== null);
+  return last?.notification?.booking_on ?? null;
 }
 
 /** Returns the key of an event. Events are numbered within their booking or, without a booking, within their record. */

@@ -81,7 +81,13 @@ function Everything({ overview }: { overview: Overview }) {
             'none waiting'
           )}
         </Tile>
-        <Tile label="Partners with problems" count={partners.down + partners.failing} tone="bad" to="/partners">
+        <Tile
+          label="Partners with problems"
+          count={partners.down + partners.failing}
+          tone="bad"
+          to="/partners"
+          search={{ failing: 'true' }}
+        >
           {partners.well.toLocaleString('en')} healthy
         </Tile>
         <Tile label="Unmatched results" count={overview.unmatched_results} tone="warn" to="/work/unmatched">
@@ -104,9 +110,9 @@ function Everything({ overview }: { overview: Overview }) {
               <Link to="/notifications" search={{ state: 'DELIVERED', from: hours[0]?.from }}>
                 <strong>{delivered.toLocaleString('en')}</strong> delivered
               </Link>
-              <Link to="/queue">
+              <span>
                 <strong>{failed.toLocaleString('en')}</strong> failed
-              </Link>
+              </span>
             </p>
             <Chart
               label={`Delivery attempts by hour (last 24 hours: ${delivered} delivered, ${failed} failed)`}
@@ -126,17 +132,16 @@ function Everything({ overview }: { overview: Overview }) {
   );
 }
 
-interface TileProps {
+interface TileProps extends Pick<LinkProps, 'to' | 'search'> {
   label: string;
   count: number;
   tone: string;
-  to: LinkProps['to'];
   children: ReactNode;
 }
 
-function Tile({ label, count, tone, to, children }: TileProps) {
+function Tile({ label, count, tone, children, ...target }: TileProps) {
   return (
-    <Link to={to} className={`tile ${count > 0 ? tone : 'good'}`}>
+    <Link {...target} className={`tile ${count > 0 ? tone : 'good'}`}>
       <span className="tile-label">{label}</span>
       <span className="tile-count">{count.toLocaleString('en')}</span>
       <span className="tile-more">{children}</span>

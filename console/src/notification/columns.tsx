@@ -3,6 +3,8 @@ import type { Schemas } from '../api/client';
 import { Code } from '../components/code';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
+import { CandidateName } from './candidate-name';
+import { ExamStart } from './exam-start';
 import { PartnerLink } from './partner-link';
 import { notifiedText, failureText, retryText } from './words';
 import { partnerName } from '../partners/partner-name';
@@ -37,26 +39,20 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
   {
     id: 'candidate',
     header: 'Candidate',
-    cell: ({ account_code: account, candidate_id: candidate }) => (
-      <Link to="/candidates/$account/$candidate" params={{ account, candidate }}>
-        <Code>{candidate}</Code>
-      </Link>
+    cell: ({ account_code: account, candidate_id: candidate, candidate_name: name }) => (
+      <span>
+        <Link to="/candidates/$account/$candidate" params={{ account, candidate }}>
+          <Code>{candidate}</Code>
+        </Link>
+        <CandidateName name={name} />
+      </span>
     ),
     text: ({ candidate_id: candidate }) => candidate,
   },
   {
     id: 'exam',
     header: 'Exam',
-    cell: ({ booking_on: at, previous_booking_on: before }) => (
-      <span>
-        <Time at={at} short />
-        {before !== null && (
-          <small>
-            moved from <Time at={before} short />
-          </small>
-        )}
-      </span>
-    ),
+    cell: (notification) => <ExamStart of={notification} />,
     text: ({ booking_on: at }) => at,
   },
   { id: 'state', header: 'State', as: 'badge', text: ({ state }) => state },

@@ -113,12 +113,15 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['Exam', notification.booking_on && <Time at={notification.booking_on} />],
           [
             'Candidate',
-            <Link
-              to="/candidates/$account/$candidate"
-              params={{ account: notification.account_code, candidate: notification.candidate_id }}
-            >
-              <Code>{notification.candidate_id}</Code>
-            </Link>,
+            <>
+              <Link
+                to="/candidates/$account/$candidate"
+                params={{ account: notification.account_code, candidate: notification.candidate_id }}
+              >
+                <Code>{notification.candidate_id}</Code>
+              </Link>{' '}
+              <bdi>{notification.candidate_name}</bdi>
+            </>,
           ],
           ['Created', <Time at={notification.created_datetime} />],
           ['Delivered', <Time at={notification.delivered_datetime} />],

@@ -4,12 +4,15 @@ import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
+import { CandidateName } from '../notification/candidate-name';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
 import { notificationQuery } from '../notification/notification-query';
 import { NOTIFIED_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from '../notification/words';
+import { useOwnSubscriptionOptions } from './own-queries';
 
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
+  { name: 'subscription_id', label: 'Subscription', useOptions: useOwnSubscriptionOptions },
   { name: 'state', label: 'State', options: STATE_OPTIONS },
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
   { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
@@ -35,7 +38,17 @@ const COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
     ),
     text: ({ booking_code: booking, svc_eligiblity_id: record }) => booking ?? record,
   },
-  { id: 'candidate', header: 'Candidate', text: ({ candidate_id: candidate }) => candidate },
+  {
+    id: 'candidate',
+    header: 'Candidate',
+    cell: ({ candidate_id: candidate, candidate_name: name }) => (
+      <span>
+        {candidate}
+        <CandidateName name={name} />
+      </span>
+    ),
+    text: ({ candidate_id: candidate }) => candidate,
+  },
   ...NOTIFICATION_COLUMNS.filter(({ id }) => PLAIN.includes(id)),
 ];
 

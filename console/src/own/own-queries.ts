@@ -1,5 +1,7 @@
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client';
+import type { Option } from '../components/fields';
+import { partnerTitle } from '../partners/partner-name';
 
 /**
  * The interval, in milliseconds, at which the pages of partners are refreshed. Only operators have a stream of live
@@ -11,6 +13,12 @@ export const ownSubscriptionsQuery = queryOptions({
   queryKey: ['own', 'subscriptions'],
   queryFn: ({ signal }) => dataOf(api.GET('/partner/subscriptions', { params: { query: { limit: 200 } }, signal })),
 });
+
+/** Returns the partner's own subscriptions as options from which the user chooses one. */
+export function useOwnSubscriptionOptions(): readonly Option[] {
+  const { data = [] } = useQuery(ownSubscriptionsQuery);
+  return data.map(({ id, name, partner_url }): Option => [id, partnerTitle({ subscription_name: name, partner_url })]);
+}
 
 export function ownSubscriptionQuery(id: string) {
   return queryOptions({

@@ -13,10 +13,16 @@ import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { certificateText, conditionOf } from './condition';
 import { partnerTitle } from './partner-name';
+import type { operations } from '../../../clients/typescript/src/openapi';
 
 type Partner = Schemas['ListedPartnerModel'];
 
-const FILTERS: readonly Filter[] = [{ ...ACCOUNT_FILTER, main: true }];
+type Query = NonNullable<operations['listPartners']['parameters']['query']>;
+
+const FILTERS: readonly Filter[] = [
+  { ...ACCOUNT_FILTER, main: true },
+  { name: 'failing', label: 'Status', options: [['true', 'Failing or down']] },
+];
 
 const COLUMNS: readonly Column<Partner>[] = [
   {
@@ -148,9 +154,9 @@ export function PartnersPage() {
         rowKey={({ subscription_id: id }) => id}
         queryKey={['partners', 'list', search]}
         load={(cursor, signal) =>
-          pageOf(api.GET('/admin/partners', { params: { query: { ...search, cursor, limit: 50 } }, signal }))
+          pageOf(api.GET('/admin/partners', { params: { query: { ...(search as Query), cursor, limit: 50 } }, signal }))
         }
-        empty="No partner is connected."
+        empty={search.failing === undefined ? 'No partner is connected.' : 'No partner is failing or down.'}
       />
     </Page>
   );

@@ -8,7 +8,7 @@ export const partnersRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/partners',
-    validateSearch: only('account_code'),
+    validateSearch: only('account_code', 'failing'),
     component: lazyRouteComponent(() => import('./partners-page'), 'PartnersPage'),
   }),
   createRoute({

@@ -64,7 +64,10 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
   const counted = useQuery({
     queryKey: ['bulk', kind, filter],
     queryFn: async () => {
-      const [count, first] = await Promise.all([start(kind, filter, 'Counting', true), firstOf(kind, filter)]);
+      const [count, first] = await Promise.all([
+        start(kind, filter, 'Counting', true),
+        firstOf(kind, filter).catch(() => []),
+      ]);
       return { count, first };
     },
     gcTime: 0,
@@ -102,7 +105,7 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
                 <Chosen filter={filter} />
                 {number > 0 && (
                   <>
-                    <ol className="preview" aria-label="The first matching notifications">
+                    <ol className="preview" aria-label="The first matching notifications" hidden={first.length === 0}>
                       {first.map(
                         ({
                           id,
@@ -184,13 +187,22 @@ function start(kind: BulkKind, filter: QueueFilter, reason: string, dry: boolean
     : dataOf(api.POST('/admin/error-queue/resolve', { params, body }));
 }
 
+/** The first page of a list in the order in which a job processes the notifications. */
+const FIRST = { order: 'oldest', limit: 5 } as const;
+/**
+ * The time limit, in milliseconds, for reading the first notifications. A partner may have received millions of
+ * notifications before the period of a replay, and the dialog does not wait until all of them are read.
+ */
+const FIRST_MS = 3000;
+
 function firstOf(kind: BulkKind, filter: QueueFilter) {
+  const signal = AbortSignal.timeout(FIRST_MS);
   if (kind === 'replay') {
     const { subscription_id, from, to, booking_code, change_reason } = filter;
-    const query = { subscription_id, from, to, booking_code, change_reason, state: 'DELIVERED', limit: 5 } as const;
-    return dataOf(api.GET('/admin/notifications', { params: { query: defined(query) } }));
+    const query = { subscription_id, from, to, booking_code, change_reason, state: 'DELIVERED', ...FIRST } as const;
+    return dataOf(api.GET('/admin/notifications', { params: { query: defined(query) }, signal }));
   }
-  return dataOf(api.GET('/admin/error-queue', { params: { query: { ...defined(filter), limit: 5 } } }));
+  return dataOf(api.GET('/admin/error-queue', { params: { query: { ...defined(filter), ...FIRST } }, signal }));
 }
 
 /** Removes the null members of a filter, because a query string cannot contain null. */

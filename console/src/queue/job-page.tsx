@@ -14,6 +14,8 @@ import { Shown } from '../components/states';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
+import { CandidateName } from '../notification/candidate-name';
+import { ExamStart } from '../notification/exam-start';
 import { PartnerLink } from '../notification/partner-link';
 import { notifiedText } from '../notification/words';
 import { partnerName, partnerTitle } from '../partners/partner-name';
@@ -68,8 +70,21 @@ const COLUMNS: readonly Column<Item>[] = [
       ),
     text: ({ subscription_name: name, partner_url: url, subscription_id: id }) => name ?? url ?? id,
   },
-  { id: 'candidate', header: 'Candidate', as: 'code', text: ({ candidate_id: candidate }) => candidate },
-  { id: 'exam', header: 'Exam', as: 'time', text: ({ booking_on: at }) => at },
+  {
+    id: 'candidate',
+    header: 'Candidate',
+    cell: ({ candidate_id: candidate, candidate_name: name }) =>
+      candidate === null ? (
+        <span className="nothing">–</span>
+      ) : (
+        <span>
+          <Code>{candidate}</Code>
+          <CandidateName name={name} />
+        </span>
+      ),
+    text: ({ candidate_id: candidate }) => candidate,
+  },
+  { id: 'exam', header: 'Exam', cell: (item) => <ExamStart of={item} />, text: ({ booking_on: at }) => at },
   {
     id: 'outcome',
     header: 'Outcome',

@@ -24,13 +24,21 @@ export function conditionsOf({ filter }: Job): QueueFilter {
   return others;
 }
 
-/** Describes in words which rows a job concerns: its partner or account, and the further conditions of its filter. */
-export function scopeText(job: Job): string {
-  const { kind, account_code: account, subscription_name, partner_url } = job;
+/** Returns the name of the only partner that a job concerns; null if the job names no partner. */
+export function partnerOf({ subscription_name, partner_url }: Job): string | null {
   const isNamed = subscription_name != null || partner_url != null;
-  const whose = isNamed ? partnerName({ subscription_name, partner_url: partner_url ?? null }) : account;
-  const conditions = filterTexts(conditionsOf(job)).map(([name, value]) => `${name}: ${value}`);
-  return [whose ?? (kind === 'ERASE' ? null : 'All partners'), ...conditions].filter(Boolean).join(' · ');
+  return isNamed ? partnerName({ subscription_name, partner_url: partner_url ?? null }) : null;
+}
+
+/** Describes in words the conditions of a job's filter, except partner and account. */
+export function conditionTexts(job: Job): string[] {
+  return filterTexts(conditionsOf(job)).map(([name, value]) => `${name}: ${value}`);
+}
+
+/** Describes in words which rows a job concerns, for a CSV file, which names an account by its code. */
+export function scopeText(job: Job): string {
+  const whose = partnerOf(job) ?? job.account_code ?? (job.kind === 'ERASE' ? null : 'All partners');
+  return [whose, ...conditionTexts(job)].filter(Boolean).join(' · ');
 }
 
 export const KIND_OPTIONS: readonly Option[] = Object.entries(KINDS);

@@ -11,6 +11,7 @@ import type { Column } from '../components/table';
 import { PARTNER_FILTER } from '../partners/partner-filter';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
+import { JobScope } from './job-scope';
 import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, scopeText, type Job } from './job-text';
 import type { operations } from '../../../clients/typescript/src/openapi';
 
@@ -35,7 +36,7 @@ const COLUMNS: readonly Column<Job>[] = [
     ),
     text: ({ kind }) => kind,
   },
-  { id: 'scope', header: 'Scope', text: scopeText },
+  { id: 'scope', header: 'Scope', cell: (job) => <JobScope job={job} />, text: scopeText },
   {
     id: 'state',
     header: 'State',

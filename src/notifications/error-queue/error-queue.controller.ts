@@ -38,7 +38,7 @@ export class ErrorQueueController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<NotificationModel[]> {
     const page = pageOf(query);
-    const rows = await this.reader.list(query, 'ERROR_QUEUE', page);
+    const rows = await this.reader.list(query, 'ERROR_QUEUE', page, query.order);
     return sendPage(rows, page, response).map(presentNotification);
   }
 

@@ -6,7 +6,16 @@ import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import { ITEM_OUTCOMES, type ItemOutcome } from '../delivery/job-item.entity.js';
 import type { NotifiedChange } from '../notified-change.js';
-import { BOOKING_OR_RECORD, changeReason, count, NotificationFilter, reason } from './notifications.dto.js';
+import {
+  BOOKING_OR_RECORD,
+  CANDIDATE_NAME_TEXT,
+  candidateName,
+  changeReason,
+  count,
+  NotificationFilter,
+  PREVIOUS_BOOKING_ON_TEXT,
+  reason,
+} from './notifications.dto.js';
 
 const kind = oneOf(JOB_KINDS, 'kind_unknown');
 const state = oneOf(JOB_STATES, 'state_unknown');
@@ -228,11 +237,17 @@ export class JobItemModel {
   @Field(text({ max: 50 }), { always: true })
   candidate_id: string | null;
 
+  @Field(candidateName, { always: true, description: CANDIDATE_NAME_TEXT })
+  candidate_name: string | null;
+
   @Field(changeReason, { always: true })
   change_reason: NotifiedChange | null;
 
   @Field(dateTime(), { always: true, description: 'Start of the exam, as the notification states it.' })
   booking_on: string | null;
+
+  @Field(dateTime(), { always: true, description: PREVIOUS_BOOKING_ON_TEXT })
+  previous_booking_on: string | null;
 
   @Field(outcome, { required: true })
   outcome: ItemOutcome;

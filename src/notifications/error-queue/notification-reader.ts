@@ -12,20 +12,23 @@ import { startsIn } from '../delivery/exam-in.js';
 import type { ExamIn } from '../notifications.queries.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import { FilterBounds } from './filter-bounds.js';
-import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
+import type { CauseModel, ListOrder, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 
 export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
+/** SQL: the name of the candidate; null in a notification about a change of a record, whose body contains no name. */
+export const CANDIDATE_NAME = `nullif(concat_ws(' ', n.body::json->>'candidate_fname', n.body::json->>'candidate_lname'), '')`;
 
-// SQL: the start of the exam that the partner knew before the exam was moved, from the previous event of the booking.
-const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
+/** SQL: the start of the exam that the partner knew before the exam was moved, from the previous event of the booking. */
+export const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
     SELECT before.body::json->>'booking_on' FROM notifications before
     WHERE before.booking_code = n.booking_code AND before.subscription_id = n.subscription_id
       AND before.event_sequence < n.event_sequence
     ORDER BY before.event_sequence DESC LIMIT 1) END`;
 const LISTED = `n.position, n.id, n.account_code,
-  n.subscription_id, s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id, ${BOOKING_ON} AS booking_on,
+  n.subscription_id, s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id,
+  ${CANDIDATE_NAME} AS candidate_name, ${BOOKING_ON} AS booking_on,
   ${PREVIOUS_BOOKING_ON} AS previous_booking_on,
   n.change_reason, ${ABOUT}, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
   CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
@@ -146,6 +149,7 @@ type ListedRow = Omit<Notification, 'booking_code'> &
     | 'subscription_name'
     | 'partner_url'
     | 'candidate_id'
+    | 'candidate_name'
     | 'booking_on'
     | 'previous_booking_on'
   > & {
@@ -162,24 +166,32 @@ export class NotificationReader {
   ) {}
 
   /**
-   * Returns a page of notifications, newest first. The statement is not prepared, because its best plan depends on the
-   * values.
+   * Returns a page of notifications in the given order of their creation. The statement is not prepared, because its
+   * best plan depends on the values.
    * @throws DomainError `account_not_found`, `account_forbidden`
    */
-  async list(filter: NotificationConditions, state: NotificationState | undefined, page: Page): Promise<ListedRow[]> {
+  async list(
+    filter: NotificationConditions,
+    state: NotificationState | undefined,
+    page: Page,
+    order: ListOrder = 'newest',
+  ): Promise<ListedRow[]> {
+    const [after, direction] = order === 'oldest' ? ['>', 'ASC'] : ['<', 'DESC'];
     const values: unknown[] = [page.take];
     const bounded = await this.bounds.of(filter, { parameter: 'account_code' });
     const conditions = conditionsOf(bounded.filter, values);
     if (state !== undefined) conditions.push(IN_STATE[state]);
     if (page.after !== null) {
       values.push(page.after);
-      conditions.push(`n.position < $${values.length}`);
+      conditions.push(`n.position ${after} $${values.length}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
     // The page is selected first, so that only its rows are read from the table, and a filter of the error queue is
     // checked in the index.
-    const text = `SELECT ${LISTED} FROM (SELECT n.position FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) page
-      JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
+    const text = `SELECT ${LISTED} FROM (SELECT n.position FROM notifications n ${where}
+        ORDER BY n.position ${direction} LIMIT $1) page
+      JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id
+      ORDER BY n.position ${direction}`;
     return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
   }
 
@@ -261,6 +273,7 @@ export function presentNotification(row: ListedRow): NotificationModel {
     subscription_name: row.subscription_name,
     partner_url: row.partner_url,
     candidate_id: row.candidate_id,
+    candidate_name: row.candidate_name,
     booking_on: row.booking_on,
     previous_booking_on: row.previous_booking_on,
     change_reason: row.change_reason,

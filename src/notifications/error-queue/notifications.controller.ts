@@ -32,7 +32,7 @@ export class NotificationsController {
   ): Promise<NotificationModel[]> {
     const page = pageOf(query);
     const rows = await (query.exam_in == null
-      ? this.reader.list(query, query.state, page)
+      ? this.reader.list(query, query.state, page, query.order)
       : this.reader.listByExam(query, query.exam_in, query.state, page));
     return sendPage(rows, page, response).map(presentNotification);
   }

@@ -24,6 +24,8 @@ const FAILURES: readonly FailureClass[] = [
   'protocol',
   'blocked',
 ];
+const LIST_ORDERS = ['newest', 'oldest'] as const;
+export type ListOrder = (typeof LIST_ORDERS)[number];
 const STATES: readonly NotificationState[] = ['PENDING', 'DELIVERED', 'ERROR_QUEUE', 'RESOLVED'];
 const failure = oneOf(FAILURES, 'failure_unknown');
 const retry = oneOf(['AUTO', 'MANUAL'], 'retry_unknown');
@@ -31,6 +33,11 @@ export const changeReason = oneOf(NOTIFIED_CHANGES, 'change_reason_unknown');
 /** The description of a filter by booking. */
 export const BOOKING_OR_RECORD = 'The code of a booking or, for changes of a record, its svc_eligiblity_id.';
 export const count = integer(0, Number.MAX_SAFE_INTEGER);
+export const candidateName = text({ max: 201 });
+export const CANDIDATE_NAME_TEXT =
+  'Name of the candidate, as the notification states it. The value is null for a change of a record.';
+export const PREVIOUS_BOOKING_ON_TEXT =
+  'Start of the exam before it was moved, as the partner’s previous notification states it. The value is null for other changes.';
 const causeCode = text({ min: 1, max: 100 });
 export const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
 
@@ -102,7 +109,13 @@ export class NotificationFilter implements NotificationConditions {
  * The query of the error queue's list. It is a single class, so that an error response lists all invalid parameters of
  * a request.
  */
-export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
+export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {
+  @Field(oneOf(LIST_ORDERS, 'order_unknown'), {
+    description:
+      'The notifications that are listed first: `newest`, which is the default, or `oldest`. With `exam_in`, this parameter has no effect.',
+  })
+  order?: ListOrder;
+}
 
 export class NotificationQuery extends ErrorQueueQuery {
   @Field(oneOf(STATES, 'state_unknown'))
@@ -134,17 +147,16 @@ export class NotificationModel {
   @Field(text({ max: 50 }), { required: true })
   candidate_id: string;
 
+  @Field(candidateName, { always: true, description: CANDIDATE_NAME_TEXT })
+  candidate_name: string | null;
+
   @Field(dateTime(), {
     always: true,
     description: 'Start of the exam, as this notification states it. The value is null for a change of a record.',
   })
   booking_on: string | null;
 
-  @Field(dateTime(), {
-    always: true,
-    description:
-      'Start of the exam before it was moved, as the partner’s previous notification states it. The value is null for other changes.',
-  })
+  @Field(dateTime(), { always: true, description: PREVIOUS_BOOKING_ON_TEXT })
   previous_booking_on: string | null;
 
   @Field(changeReason, { required: true })

@@ -36,13 +36,17 @@ const SURVEY = prepared(
   acrossAccounts.figures,
 );
 
-/** Lists partners with their condition. $1: accounts, or null for all; $2: cursor; $3: number of rows. */
+/**
+ * Lists partners with their condition. $1: accounts, or null for all; $2: cursor; $3: number of rows; $4: whether only
+ * failing partners are listed.
+ */
 const LIST = prepared(
   'partners-list',
   `WITH ${lastHours(HOURS)},
    s AS MATERIALIZED (
-     SELECT * FROM subscriptions
+     SELECT * FROM subscriptions s
      WHERE deleted_datetime IS NULL AND ($1::text[] IS NULL OR account_code = ANY ($1)) AND ${afterCursor('$2')}
+       AND (NOT $4::boolean OR state = 'ACTIVE' AND (SELECT recent.failing_since FROM (SELECT) one ${FAILING_SINCE}) IS NOT NULL)
      ORDER BY position DESC LIMIT $3)
    SELECT s.position, (SELECT min("from") FROM hour) AS hours_from, ${CONDITION}, hours.*
    FROM s ${CONDITION_FROM}
@@ -72,9 +76,12 @@ export interface ListedPartner extends PartnerCondition {
 export class PartnerReader {
   constructor(private readonly database: Database) {}
 
-  /** Returns a page of partners with their condition, newest first. */
-  list(accountCodes: readonly string[] | null, { after, take }: Page): Promise<ListedPartner[]> {
-    return this.database.query<ListedPartner>(LIST, [accountCodes, after, take]);
+  /**
+   * Returns a page of partners with their condition, newest first.
+   * @param onlyFailing whether the page contains only the ACTIVE partners whose latest attempts have all failed
+   */
+  list(accountCodes: readonly string[] | null, onlyFailing: boolean, { after, take }: Page): Promise<ListedPartner[]> {
+    return this.database.query<ListedPartner>(LIST, [accountCodes, after, take, onlyFailing]);
   }
 }
 

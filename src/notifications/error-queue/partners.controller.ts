@@ -8,13 +8,21 @@ import { AnswerList, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
 import { accountsOfList } from '../../platform/known-accounts.js';
 import { Field } from '../../platform/validation/fields.js';
-import { dateTime, listOf } from '../../platform/validation/rules.js';
+import { dateTime, flag, listOf } from '../../platform/validation/rules.js';
 import { PartnerConditionModel, presentPartner } from '../partner-condition.fields.js';
 import { SubscriptionQuery } from '../subscriptions/subscriptions.dto.js';
 import { count } from './notifications.dto.js';
 import { PartnerReader } from './partner-reader.js';
 
 const HOURS = 24;
+
+class PartnerQuery extends SubscriptionQuery {
+  @Field(flag(), {
+    description:
+      'With true, the list contains only ACTIVE partners whose attempts since the last success have all failed. Partners that are DOWN are among them.',
+  })
+  failing?: string;
+}
 
 class ListedPartnerModel extends PartnerConditionModel {
   @Field(dateTime(), {
@@ -66,12 +74,12 @@ export class PartnersController {
   @AnswerList(ListedPartnerModel)
   @Problems(400)
   async list(
-    @Query() query: SubscriptionQuery,
+    @Query() query: PartnerQuery,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ListedPartnerModel[]> {
     const page = pageOf(query);
     const accounts = await accountsOfList(this.queryBus, query.account_code);
-    const rows = sendPage(await this.reader.list(accounts, page), page, response);
+    const rows = sendPage(await this.reader.list(accounts, query.failing === 'true', page), page, response);
     const now = this.clock.now();
     return rows.map((row) => ({
       ...presentPartner(row, now),

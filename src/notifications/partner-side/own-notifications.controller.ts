@@ -44,7 +44,7 @@ export class OwnNotificationsController {
     const page = pageOf(query);
     const state = query.state ?? undefined;
     const rows = await (query.exam_in == null
-      ? this.reader.list(query, state, page)
+      ? this.reader.list(query, state, page, query.order)
       : this.reader.listByExam(query, query.exam_in, state, page));
     return sendPage(rows, page, response).map(presentNotification);
   }

@@ -1,0 +1,22 @@
+import { AccountNameInline } from '../components/account-name';
+import { conditionTexts, partnerOf, type Job } from './job-text';
+
+/** Describes in words which rows a job concerns: its partner or account, by name, and the conditions of its filter. */
+export function JobScope({ job }: { job: Job }) {
+  const whose = whoseOf(job);
+  const conditions = conditionTexts(job).join(' · ');
+  return (
+    <>
+      {whose}
+      {whose !== null && conditions !== '' && ' · '}
+      {conditions}
+    </>
+  );
+}
+
+function whoseOf(job: Job) {
+  const partner = partnerOf(job);
+  if (partner !== null) return <bdi>{partner}</bdi>;
+  if (job.account_code !== null) return <AccountNameInline code={job.account_code} />;
+  return job.kind === 'ERASE' ? null : 'All partners';
+}
