@@ -9,7 +9,7 @@ const KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ['Enter', 'Open a link, press a button, apply a filter'],
   ['Space', 'Select a row, press a button'],
   ['↓, ↑', 'Choose an option from the drop-down list of a field'],
-  ['Escape', 'Close a dialog or a list'],
+  ['Escape', 'Close a dialog, a drop-down list or the item beside a list'],
 ];
 
 /** Lists the keyboard shortcuts of the console. */
