@@ -57,7 +57,7 @@ describe('an item beside its list', () => {
     expect(parameter('failure')).toBe('client_error');
     const marked = driver.page.locator('.beside-list tr[aria-current="true"]');
     expect(await marked.allTextContents()).toEqual([expect.stringContaining(code(20))]);
-    await driver.expectGoodPage('beside-notification', [1280]);
+    await driver.expectGoodPage('beside-notification');
   });
 
   it('a click on another row replaces the open item, and the back button closes it without scrolling the list', async () => {
@@ -179,7 +179,7 @@ describe('the work lists', () => {
     await driver.goTo('/work/approvals');
     await row('Besidely').getByRole('link').first().click();
     await itemTitle(/Besidely/).waitFor();
-    await driver.expectGoodPage('beside-candidate', [1280]);
+    await driver.expectGoodPage('beside-candidate');
     await item().getByRole('button', { name: 'Approve the accommodations …' }).click();
     await driver.inDialog('Approve').click();
     await row('Besidely').waitFor({ state: 'detached' });
@@ -223,7 +223,6 @@ describe('the work lists', () => {
     await driver.goTo('/work/unmatched');
     await row('Stray').getByRole('link').click();
     await itemTitle('Unmatched result').waitFor();
-    await driver.expectGoodPage('beside-unmatched-result', [1280]);
     await driver.button('Accept for Grace Stray').click();
     await driver.inDialog('Accept').click();
     await driver.told('The result was accepted.');
@@ -237,6 +236,6 @@ describe('the work lists', () => {
     await driver.goTo('/work/imports');
     await row('1 of 1: ').getByRole('link').click();
     await item().getByRole('cell', { name: 'NO-SUCH-TEST' }).first().waitFor();
-    await driver.expectGoodPage('beside-import', [1280]);
+    await driver.expectGoodPage('beside-import');
   });
 });

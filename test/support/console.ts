@@ -147,14 +147,13 @@ export class ConsoleDriver {
    * Checks the quality rules of every page. axe checks the light and the dark theme, wide and at 360 px, and finds no
    * violation. No part is wider than the window, also at 200 % zoom. Every control has a name. External markup appears
    * only as text.
-   * @param widths the widths of the window; fewer for a page that exists only in wide windows
    */
-  async expectGoodPage(name: string, widths: readonly number[] = [1280, 640, 360]): Promise<void> {
+  async expectGoodPage(name: string): Promise<void> {
     const { page } = this;
     for (const note of await page.getByText(/^(Loading|Starting) …$/).all()) await note.waitFor({ state: 'hidden' });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      for (const width of widths) {
+      for (const width of [1280, 640, 360]) {
         await page.setViewportSize({ width, height: 900 });
         await page.waitForTimeout(50);
         if (width !== 640)

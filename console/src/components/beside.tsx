@@ -1,13 +1,5 @@
 import { Link, Navigate, useNavigate, useRouter } from '@tanstack/react-router';
-import {
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useSyncExternalStore,
-  type MouseEvent,
-  type ReactNode,
-  type RefObject,
-} from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, type MouseEvent, type ReactNode, type RefObject } from 'react';
 import type { Search } from '../router-search';
 import { isTyping, useKeys } from '../shell/keys';
 import { Button } from './button';
@@ -30,21 +22,22 @@ interface Props<Row> {
  * 1. In a wide window, a click on a row opens its item, and a click on another row replaces the item. As with every
  *    link, a click with Ctrl or Command opens the item's page in a new tab.
  * 2. Escape, the button "Close" and the back button of the browser close the item. The focus then returns to its row.
- * 3. In a narrow window, a click on a row opens the page of its item. An address with an open item does the same.
+ * 3. In a narrow window, a click on a row opens the page of its item, and so does an address with an open item.
  */
 export function Beside<Row>({ items, opened, children }: Props<Row>) {
   const router = useRouter();
   const navigate = useNavigate();
   const list = useRef<HTMLDivElement>(null);
   const isClosing = useRef(false);
-  const isWide = useSyncExternalStore(followWidth, isWindowWide);
+  // An item that is open when the window becomes narrow stays on the page.
+  const [isForPage] = useState(opened !== undefined && !WIDE.matches);
   useEffect(() => {
     isClosing.current = false;
   }, [opened]);
   useFocusReturned(list, opened);
 
   function open(event: MouseEvent) {
-    const id = isWide ? clickedItem(event) : null;
+    const id = WIDE.matches ? clickedItem(event) : null;
     if (id === null) return;
     event.preventDefault();
     // The second click of a double click has no effect. It may hit a row that appears below the button "Close".
@@ -79,10 +72,10 @@ export function Beside<Row>({ items, opened, children }: Props<Row>) {
         {children}
       </div>
       {opened !== undefined &&
-        (isWide ? (
-          <OpenItem items={items} id={opened} close={close} />
-        ) : (
+        (isForPage ? (
           <Navigate {...items.pageOf(opened)} replace />
+        ) : (
+          <OpenItem items={items} id={opened} close={close} />
         ))}
     </div>
   );
@@ -117,17 +110,8 @@ function OpenItem<Row>({ items, id, close }: OpenItemProps<Row>) {
   );
 }
 
-/** The width from which a list and an item are readable beside each other. A printed page keeps its item. */
-const WIDE = matchMedia('(min-width: 1100px), print');
-
-function isWindowWide(): boolean {
-  return WIDE.matches;
-}
-
-function followWidth(changed: () => void): () => void {
-  WIDE.addEventListener('change', changed);
-  return () => WIDE.removeEventListener('change', changed);
-}
+/** Whether the window is wide enough for an item beside its list. */
+const WIDE = matchMedia('(min-width: 1100px)');
 
 /**
  * Returns the id of the item whose row was clicked. Returns null if the click was for another link, a button or a field
