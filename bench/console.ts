@@ -28,7 +28,8 @@ interface Interaction {
   done: string;
 }
 
-const heading = (text: string) => `document.querySelector('main h1')?.textContent?.startsWith('${text}')`;
+const heading = (text: string) =>
+  `[...document.querySelectorAll('main h1')].some(({ textContent }) => textContent.startsWith('${text}'))`;
 const rows = (count: number) => `document.querySelectorAll('main tbody tr').length === ${count}`;
 
 const ROW = 'main tbody td.main a';

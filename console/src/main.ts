@@ -6,6 +6,7 @@ import './style/page.css';
 import './style/state.css';
 import './style/button.css';
 import './style/table.css';
+import './style/beside.css';
 import './style/form.css';
 import './style/overlay.css';
 import './style/chart.css';

@@ -31,6 +31,8 @@ export const router = createRouter({
   // Removes query parameters that a page does not read, because the API would refuse them.
   search: { strict: true },
   scrollRestoration: true,
+  // A list with an item beside it has the scroll position of the list alone, so that the list stays where it is.
+  getScrollRestorationKey: ({ state, href }) => state.listEntry ?? state.__TSR_key ?? href,
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Loading />,
   defaultErrorComponent: ({ error, reset }) => <ProblemNote error={error} retry={reset} />,
@@ -43,5 +45,9 @@ declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
     /** Whether only operators with the scope `admin` can use the page. Other users see an explanation instead. */
     adminOnly?: boolean;
+  }
+  interface HistoryState {
+    /** The key of the history's entry that shows the list alone, while one of its items is open beside it. */
+    listEntry?: string;
   }
 }

@@ -125,6 +125,23 @@ describe('addresses from untrusted sources', () => {
     },
   );
 
+  it.each(['/notifications', '/queue/notifications', '/work/approvals', '/work/unmatched', '/work/imports'])(
+    'the list %s shows that the item does not exist when its address names an unknown item as open',
+    async (path) => {
+      for (const id of [UNKNOWN, `A/${UNKNOWN}`, MARKUP, SCRIPT, '..%2f..%2fadmin', '\u0000', "'"]) {
+        await driver.goTo(`${path}${query('open', id)}`);
+        const item = driver.page.getByRole('complementary', { name: 'Item details' });
+        await item
+          .getByRole('alert')
+          .or(item.getByText(/no longer in the list/))
+          .first()
+          .waitFor();
+        await expectHarmless(path + id);
+      }
+      expect(driver.refusals().filter((refusal) => !/^4(00|03|04|14) GET /.test(refusal))).toEqual([]);
+    },
+  );
+
   it('the console serves the same page with the same content security policy at any address, whatever text the address contains', async () => {
     const plain = await fetch(`${app.url}/console/queue`);
     const html = await plain.text();

@@ -58,6 +58,7 @@ describe('imports in the console', () => {
     await driver.told(/are being imported/);
     await row('season 2030.csv').getByText('4 of 4: 2 created').waitFor();
     await driver.link('season 2030.csv').click();
+    await driver.openPage();
     await driver.title('season 2030.csv');
     await row('BAD-1').getByText('NO-SUCH-TEST').first().waitFor();
     await row('BAD-2').getByText('first_name').waitFor();

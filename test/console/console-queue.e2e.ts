@@ -78,6 +78,7 @@ describe('the error queue in the console', () => {
 
   it('the notification page never interprets texts from partners and candidates as markup', async () => {
     await driver.link(bookings[0]).click();
+    await driver.openPage();
     await driver.title(`Booking created ${bookings[0]}`);
     await driver.page.getByText(`No such exam ${MARKUP}`).waitFor();
     await driver.page.getByText('Show the notification body').click();

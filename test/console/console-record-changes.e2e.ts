@@ -42,6 +42,7 @@ describe('changes of records in the console', () => {
     await row.getByText('Record created').waitFor();
     await driver.expectGoodPage('queue-record-change');
     await row.getByRole('link', { name: id }).click();
+    await driver.openPage();
     await driver.title(`Record created ${id}`);
     await driver.page.getByText('All events for this record, oldest first').waitFor();
     await driver.expectGoodPage('notification-record-change');

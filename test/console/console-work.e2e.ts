@@ -187,6 +187,7 @@ describe('the work lists', () => {
     await driver.title('Unmatched results');
     await driver.expectGoodPage('work-unmatched');
     await driver.link(/Grace Unmatched/).click();
+    await driver.openPage();
     await driver.page.getByText('Same e-mail address').waitFor();
     await driver.expectGoodPage('work-unmatched-result');
     await driver.page.reload();

@@ -113,6 +113,13 @@ export class ConsoleDriver {
     return this.dialog().getByRole('button', { name });
   }
 
+  /** Opens the page of the item that is open beside a list, and waits until the list is gone. */
+  async openPage(): Promise<void> {
+    const item = this.page.getByRole('complementary', { name: 'Item details' });
+    await item.getByRole('link', { name: 'Open page' }).click();
+    await item.waitFor({ state: 'detached' });
+  }
+
   /** Waits until the page has the given heading. */
   title(name: string | RegExp): Promise<void> {
     return this.page.getByRole('heading', { level: 1, name }).waitFor();

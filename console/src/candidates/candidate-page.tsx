@@ -4,6 +4,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { AccountName } from '../components/account-name';
 import { LinkButton } from '../components/button';
 import { Copyable } from '../components/copy';
+import { partsOf } from '../components/items';
 import { Facts, Page, Section } from '../components/page';
 import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { candidateQueries } from './candidate-queries';
@@ -14,6 +15,12 @@ import { accommodationsText, nameOf, type CandidateRecord } from './record-text'
 
 export function CandidatePage() {
   const { account, candidate } = useParams({ from: '/candidates/$account/$candidate' });
+  return <CandidateItem id={`${account}/${candidate}`} />;
+}
+
+/** Shows a candidate on its own page, or beside a list. */
+export function CandidateItem({ id }: { id: string }) {
+  const [account, candidate] = partsOf(id);
   const queries = candidateQueries({ account_code: account, candidate_id: candidate });
   const records = useQuery(queries.records);
   // The panels of the records also show the states of the results, so the page waits for the records and the results.

@@ -1,17 +1,33 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { listQuery, type ListSource } from '../api/list-query';
+import type { Search } from '../router-search';
 import { useHasAccountNames } from './account-options';
+import { Beside } from './beside';
 import { Button } from './button';
 import { Loading, ProblemNote, StaleNote } from './states';
 import { Table, type TableProps } from './table';
 
-interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'list' | 'count' | 'load' | 'loadRest'>, ListSource<Row> {}
+interface Props<Row>
+  extends Omit<TableProps<Row>, 'rows' | 'list' | 'opened' | 'count' | 'load' | 'loadRest'>, ListSource<Row> {}
 
 /**
- * Shows a list from the API page by page. The user can choose its columns, and save all matching rows as a CSV file.
+ * Shows a list from the API page by page. The user can choose its columns, and save all matching rows as a CSV file. If
+ * the list has `items`, each row opens its item beside the list.
  */
-export function List<Row extends object>({ queryKey, load, ...table }: Props<Row>) {
+export function List<Row extends object>(props: Props<Row>) {
+  const { items } = props;
+  const { open }: Search = useSearch({ strict: false });
+  if (items === undefined) return <Rows {...props} />;
+  return (
+    <Beside items={items} opened={open}>
+      <Rows {...props} opened={open} />
+    </Beside>
+  );
+}
+
+function Rows<Row extends object>({ queryKey, load, ...table }: Props<Row> & { opened?: string }) {
   const query = useInfiniteQuery({
     ...listQuery({ queryKey, load }),
     // After the filter has changed, the old rows stay visible until the new rows arrive.

@@ -33,7 +33,9 @@ export function MoreFilters({ children }: { children: ReactNode }) {
       ref={frame}
       className="more-filters"
       onKeyDown={(event) => {
-        if (event.key === 'Escape' && isOpen) close();
+        if (event.key !== 'Escape' || !isOpen) return;
+        event.preventDefault();
+        close();
       }}
     >
       <Button ref={button} aria-expanded={isOpen} aria-controls={id} onPress={() => setOpen(!isOpen)}>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactNode } from 'react';
+import { createContext, useContext, useEffect, useRef, type ReactNode } from 'react';
 import { PRODUCT } from './product';
 
 interface Props {
@@ -15,21 +15,26 @@ interface Props {
 
 let first = true;
 
+/** The function that closes the item that is open beside a list; null outside such an item. */
+export const CloseItem = createContext<(() => void) | null>(null);
+
 /**
  * Shows a page of the console. The component sets the window's title, and focuses the page's heading after navigation.
+ * Beside a list, the window keeps the title of the list, and the page has no links to its parent pages.
  */
 export function Page({ title, badge, trail, actions, lead, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const isBeside = useContext(CloseItem) !== null;
   useEffect(() => {
-    document.title = `${title} · ${PRODUCT}`;
-  }, [title]);
+    if (!isBeside) document.title = `${title} · ${PRODUCT}`;
+  }, [title, isBeside]);
   useEffect(() => {
     if (!first) heading.current?.focus({ preventScroll: true });
     first = false;
   }, []);
   return (
     <>
-      {trail && (
+      {trail && !isBeside && (
         <nav className="trail" aria-label="Breadcrumb">
           {trail}
         </nav>

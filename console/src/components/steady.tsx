@@ -122,6 +122,8 @@ function isInUse(frame: Element | null): boolean {
     (element) =>
       element != null &&
       main.contains(element) &&
+      // The rows of a list move nothing in an item that is open beside the list.
+      element.closest('.beside-item') === frame.closest('.beside-item') &&
       (element === frame || (frame.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0),
   );
 }

@@ -16,7 +16,9 @@ import { Copyable } from './copy';
 import { counted } from './counted';
 import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
 import { CsvButton } from './list-csv';
+import type { Items } from './items';
 import { Empty } from './states';
+import { SortableHeader } from './sortable-header';
 import { sortedBy, type Sort } from './sort';
 import { HeldNote, useSteady } from './steady';
 import { Time } from './time';
@@ -68,6 +70,10 @@ export interface TableProps<Row> {
   /** Whether an empty list is good news, such as an empty error queue. */
   emptyIsGood?: boolean;
   selection?: Selection;
+  /** The items that the rows open beside the list. */
+  items?: Items<Row>;
+  /** The id of the item that is open beside the list. */
+  opened?: string;
   /** The text that is shown instead of the number of rows. */
   count?: string;
   /** Loads the remaining rows for the CSV file, if `rows` does not contain all rows of the list. */
@@ -179,6 +185,8 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                   chosen={selection?.rows[id] ?? false}
                   choose={choose}
                   isGone={gone.has(id)}
+                  item={props.items?.idOf(original)}
+                  isOpen={props.opened !== undefined && props.items?.idOf(original) === props.opened}
                 />
               ))}
             </tbody>
@@ -204,30 +212,6 @@ function useChoose(selection: Selection | undefined): (id: string, chosen: boole
   }, []);
 }
 
-interface HeaderProps<Row> {
-  column: Column<Row>;
-  sort: Sort | null;
-  choose: (sort: Sort | null) => void;
-}
-
-/** Shows the header of a column. Each press changes the order of the rows: ascending, descending, original. */
-function SortableHeader<Row>({ column: { id, header, kind, text }, sort, choose }: HeaderProps<Row>) {
-  const by = sort?.id === id ? sort.by : undefined;
-  const next = by === undefined ? 'ascending' : by === 'ascending' ? 'descending' : null;
-  return (
-    <th role="columnheader" scope="col" className={kind} aria-sort={by}>
-      {text === undefined ? (
-        header
-      ) : (
-        <button type="button" className="sort" onClick={() => choose(next && { id, by: next })}>
-          {header}
-          <span aria-hidden="true">{by === undefined ? '' : by === 'ascending' ? ' ↑' : ' ↓'}</span>
-        </button>
-      )}
-    </th>
-  );
-}
-
 interface RowProps<Row> {
   id: string;
   row: Row;
@@ -239,12 +223,21 @@ interface RowProps<Row> {
   choose: (id: string, chosen: boolean) => void;
   /** Whether the row was removed and is only shown as a placeholder. */
   isGone: boolean;
+  /** The id of the item that the row opens beside the list. */
+  item: string | undefined;
+  isOpen: boolean;
 }
 
 /** Renders a row of a table. It is memoized, because only a few rows change when a list grows or is refreshed. */
-const TableRow = memo(function TableRow<Row>({ id, row, columns, label, chosen, choose, isGone }: RowProps<Row>) {
+const TableRow = memo(function TableRow<Row>(props: RowProps<Row>) {
+  const { id, row, columns, label, chosen, choose, isGone, item, isOpen } = props;
   return (
-    <tr role="row" className={isGone ? 'gone' : chosen ? 'selected' : undefined}>
+    <tr
+      role="row"
+      className={isGone ? 'gone' : chosen ? 'selected' : undefined}
+      data-item={item}
+      aria-current={isOpen ? 'true' : undefined}
+    >
       {label !== undefined && (
         <td role="cell" className="select">
           <input

@@ -24,6 +24,11 @@ type Notification = Schemas['NotificationDetail'];
 
 export function NotificationPage() {
   const { id } = useParams({ from: '/notifications/$id' });
+  return <NotificationItem id={id} />;
+}
+
+/** Shows a notification on its own page, or beside a list. */
+export function NotificationItem({ id }: { id: string }) {
   useLive(['undelivered', 'attempts'], [['notifications', 'one', id]]);
   const notification = useQuery({
     queryKey: ['notifications', 'one', id],

@@ -6,6 +6,7 @@ import { List } from '../components/list';
 import { Page } from '../components/page';
 import { PARTNER_FILTER } from '../partners/partner-filter';
 import { NOTIFICATION_COLUMNS } from './columns';
+import { NOTIFICATION_ITEMS } from './notification-items';
 import { notificationQuery } from './notification-query';
 import { EXAM_IN_OPTIONS, FAILURE_OPTIONS, NOTIFIED_OPTIONS, STATE_OPTIONS } from './words';
 
@@ -23,7 +24,7 @@ const FILTERS: readonly Filter[] = [
 ];
 
 export function NotificationsPage() {
-  const search = useSearch({ from: '/notifications' });
+  const { open, ...search } = useSearch({ from: '/notifications' });
   const query = notificationQuery(search);
   return (
     <Page
@@ -40,6 +41,7 @@ export function NotificationsPage() {
         caption={search.exam_in === undefined ? 'Notifications, newest first' : 'Notifications, next exam first'}
         columns={NOTIFICATION_COLUMNS}
         rowKey={({ id }) => id}
+        items={NOTIFICATION_ITEMS}
         queryKey={['notifications', search]}
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/notifications', { params: { query: { ...query, cursor, limit: 50 } }, signal }))

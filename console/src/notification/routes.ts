@@ -17,6 +17,7 @@ export const notificationRoutes = [
       'booking_code',
       'candidate_id',
       'exam_in',
+      'open',
     ),
     component: lazyRouteComponent(() => import('./notifications-page'), 'NotificationsPage'),
   }),

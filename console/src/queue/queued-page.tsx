@@ -8,8 +8,10 @@ import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
+import { NOTIFICATION_ITEMS } from '../notification/notification-items';
 import { NOTIFIED_OPTIONS, FAILURE_OPTIONS, failureText, RETRY_OPTIONS } from '../notification/words';
 import { PARTNER_FILTER } from '../partners/partner-filter';
+import type { Search } from '../router-search';
 import { BulkButtons } from './bulk-buttons';
 import { filterOf } from './filter-text';
 import { ChosenRows } from './chosen-rows';
@@ -34,7 +36,7 @@ const FILTERS: readonly Filter[] = [
  * manually or by filter, and resends or resolves them.
  */
 export function QueuedPage() {
-  const search = useSearch({ from: '/queue/notifications' });
+  const { open, ...search }: Search = useSearch({ from: '/queue/notifications' });
   const [chosen, setChosen] = useState<RowSelectionState>({});
   useLive(['undelivered', 'attempts'], [['error-queue', 'list']]);
   const { failure } = filterOf(search);
@@ -50,6 +52,7 @@ export function QueuedPage() {
         caption="Notifications in the error queue, newest first"
         columns={NOTIFICATION_COLUMNS}
         rowKey={({ id }) => id}
+        items={NOTIFICATION_ITEMS}
         {...queuedList(search)}
         selection={{ rows: chosen, onChange: setChosen, label: 'Choose' }}
         empty="No entries match these filters. Clear a filter to see more."

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { listQuery } from '../api/list-query';
 import { queries } from '../queries';
-import { only } from '../router-search';
+import { only, type Search } from '../router-search';
 import { rootRoute } from '../shell/root-route';
 import { causesQuery } from './causes-query';
 import { queuedList } from './queued-list';
@@ -30,8 +30,12 @@ export const queueRoutes = [
       'to',
       'booking_code',
       'candidate_id',
+      'open',
     ),
-    loaderDeps: ({ search }) => search,
+    loaderDeps: ({ search }) => {
+      const { open, ...filters }: Search = search;
+      return filters;
+    },
     loader: ({ deps }) => void queries.prefetchInfiniteQuery(listQuery(queuedList(deps))),
     component: lazyRouteComponent(() => import('./queued-page'), 'QueuedPage'),
   }),

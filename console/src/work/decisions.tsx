@@ -6,11 +6,12 @@ import { confirm } from '../components/confirm';
 import { toast } from '../components/toast';
 import { accommodationsText, nameOf, type CandidateRecord } from '../candidates/record-text';
 
-/** Returns a function that refetches the lists of waiting records after an operator's decision. */
+/** Returns a function that refetches the lists of waiting records and the open candidate after an operator's decision. */
 export function useDecided(): () => void {
   const queries = useQueryClient();
   return () => {
     void queries.invalidateQueries({ queryKey: ['waiting'] });
+    void queries.invalidateQueries({ queryKey: ['candidate'] });
     void queries.invalidateQueries({ queryKey: ['overview'] });
   };
 }

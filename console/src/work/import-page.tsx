@@ -8,6 +8,7 @@ import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { Copyable } from '../components/copy';
 import { counted } from '../components/counted';
+import { partsOf } from '../components/items';
 import { download } from '../components/list-csv';
 import { Facts, Page, Section } from '../components/page';
 import { Shown } from '../components/states';
@@ -23,6 +24,12 @@ type Import = Schemas['ListedImportModel'];
 
 export function ImportPage() {
   const { account, id } = useParams({ from: '/work/imports/$account/$id' });
+  return <ImportItem id={`${account}/${id}`} />;
+}
+
+/** Shows an import on its own page, or beside the list. */
+export function ImportItem({ id: name }: { id: string }) {
+  const [account, id] = partsOf(name);
   const found = useQuery({
     queryKey: ['imports', 'one', account, id],
     queryFn: ({ signal }) =>

@@ -14,6 +14,8 @@ import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Checkbox } from '../components/fields';
 import { Filters, type Filter } from '../components/filters';
+import { partsOf, type Items } from '../components/items';
+import { later } from '../components/later';
 import { List } from '../components/list';
 import { Page, Section } from '../components/page';
 import { Picker } from '../components/picker';
@@ -137,8 +139,18 @@ function ImportActions({ of }: { of: Import }) {
   );
 }
 
+const IMPORTS: Items<Import> = {
+  idOf: ({ account_code: account, import_id: id }) => `${account}/${id}`,
+  pageOf: (name) => {
+    const [account, id] = partsOf(name);
+    return { to: '/work/imports/$account/$id', params: { account, id } };
+  },
+  load: later(async () => (await import('./import-page')).ImportItem),
+};
+
 export function ImportsPage() {
-  const search = useSearch({ from: '/work/imports' });
+  const { open, ...search } = useSearch({ from: '/work/imports' });
+  const scopes = useScopes();
   useLive(['imports'], [['imports']]);
   return (
     <Page
@@ -146,7 +158,7 @@ export function ImportsPage() {
       trail={<WorkNav />}
       lead="This page lists the imported eligibility files and the outcome of each import."
     >
-      {useScopes().includes('create') && <Upload />}
+      {scopes.includes('create') && <Upload />}
       <Section title="All imports">
         <Filters of={FILTERS} />
         <List
@@ -154,6 +166,8 @@ export function ImportsPage() {
           caption="Imports, newest first"
           columns={COLUMNS}
           rowKey={({ import_id: id }) => id}
+          // Reading an import requires the scope `read`.
+          items={scopes.includes('read') ? IMPORTS : undefined}
           queryKey={['imports', search]}
           load={(cursor, signal) =>
             pageOf(

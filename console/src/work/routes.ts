@@ -14,18 +14,19 @@ export const workRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/work/approvals',
-    validateSearch: only('account_code'),
+    validateSearch: only('account_code', 'open'),
     component: lazyRouteComponent(() => import('./waiting-page'), 'ApprovalsPage'),
   }),
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/work/holds',
-    validateSearch: only('account_code'),
+    validateSearch: only('account_code', 'open'),
     component: lazyRouteComponent(() => import('./waiting-page'), 'HoldsPage'),
   }),
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/work/unmatched',
+    validateSearch: only('open'),
     component: lazyRouteComponent(() => import('./unmatched-page'), 'UnmatchedPage'),
   }),
   createRoute({
@@ -36,7 +37,7 @@ export const workRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/work/imports',
-    validateSearch: only('account_code', 'state'),
+    validateSearch: only('account_code', 'state', 'open'),
     component: lazyRouteComponent(() => import('./imports-page'), 'ImportsPage'),
   }),
   createRoute({

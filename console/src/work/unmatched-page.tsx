@@ -1,6 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
+import type { Items } from '../components/items';
+import { later } from '../components/later';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
@@ -51,6 +53,12 @@ function aboutOf(result: Unmatched): string {
   return known.length > 0 ? known.join(', ') : 'A result without a candidate';
 }
 
+const RESULTS: Items<Unmatched> = {
+  idOf: ({ id }) => id,
+  pageOf: (id) => ({ to: '/work/unmatched/$id', params: { id } }),
+  load: later(async () => (await import('./unmatched-result-page')).UnmatchedItem),
+};
+
 export function UnmatchedPage() {
   useLive(['unmatched'], [['unmatched']]);
   return (
@@ -64,6 +72,7 @@ export function UnmatchedPage() {
         caption="Unmatched results, newest first"
         columns={COLUMNS}
         rowKey={({ id }) => id}
+        items={RESULTS}
         queryKey={['unmatched']}
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/unmatched-results', { params: { query: { cursor, limit: 50 } }, signal }))

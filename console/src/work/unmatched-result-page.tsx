@@ -1,6 +1,6 @@
 import './work.css';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { AccountName } from '../components/account-name';
 import { api, dataOf } from '../api/client';
@@ -17,6 +17,7 @@ import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { nameOf } from '../candidates/record-text';
 import { cluesOf, codeText, faultText, likenessText, type Likely, type Unmatched } from './unmatched-text';
+import { useSettled } from './use-settled';
 
 /**
  * Returns the result that waits for a decision; null if it no longer waits. Its photo and its link are loaded only on
@@ -35,6 +36,11 @@ async function findWaiting(id: string, signal: AbortSignal): Promise<Unmatched |
 
 export function UnmatchedResultPage() {
   const { id } = useParams({ from: '/work/unmatched/$id' });
+  return <UnmatchedItem id={id} />;
+}
+
+/** Shows an unmatched result on its own page, or beside the list. */
+export function UnmatchedItem({ id }: { id: string }) {
   const result = useQuery({ queryKey: ['unmatched', id], queryFn: ({ signal }) => findWaiting(id, signal) });
   const trail = <Link to="/work/unmatched">Unmatched results</Link>;
   if (result.data === undefined)
@@ -165,17 +171,6 @@ function RawBody({ id }: { id: string }) {
       </p>
     </>
   );
-}
-
-function useSettled(): (text: string) => void {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  return (text) => {
-    toast(text);
-    void queries.invalidateQueries({ queryKey: ['unmatched'] });
-    void queries.invalidateQueries({ queryKey: ['overview'] });
-    void navigate({ to: '/work/unmatched' });
-  };
 }
 
 type Record = Likely['record'];

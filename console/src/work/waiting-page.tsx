@@ -8,6 +8,8 @@ import { Badge } from '../components/badge';
 import { Chosen } from '../components/chosen';
 import { Code } from '../components/code';
 import { Filters, type Filter } from '../components/filters';
+import { partsOf, type Items } from '../components/items';
+import { later } from '../components/later';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
@@ -114,8 +116,18 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
   { id: 'do', header: 'Action', cell: (record) => <Release record={record} /> },
 ];
 
+/** The candidates of the records, which open beside the list. */
+const CANDIDATES: Items<CandidateRecord> = {
+  idOf: ({ account_code: account, candidate }) => `${account}/${candidate.candidate_id}`,
+  pageOf: (id) => {
+    const [account, candidate] = partsOf(id);
+    return { to: '/candidates/$account/$candidate', params: { account, candidate } };
+  },
+  load: later(async () => (await import('../candidates/candidate-page')).CandidateItem),
+};
+
 export function ApprovalsPage() {
-  const search = useSearch({ from: '/work/approvals' });
+  const { open, ...search } = useSearch({ from: '/work/approvals' });
   const [chosen, setChosen] = useState<RowSelectionState>({});
   const decided = useDecided();
   useLive(['waiting'], [['waiting']]);
@@ -131,6 +143,7 @@ export function ApprovalsPage() {
         caption="Records waiting for approval, newest first"
         columns={APPROVALS}
         rowKey={({ svc_eligiblity_id: id }) => id}
+        items={CANDIDATES}
         queryKey={['waiting', 'APPROVAL', search]}
         load={loadWaiting('APPROVAL', search)}
         selection={{ rows: chosen, onChange: setChosen, label: 'Select' }}
@@ -149,7 +162,7 @@ export function ApprovalsPage() {
 }
 
 export function HoldsPage() {
-  const search = useSearch({ from: '/work/holds' });
+  const { open, ...search } = useSearch({ from: '/work/holds' });
   const [chosen, setChosen] = useState<RowSelectionState>({});
   const decided = useDecided();
   useLive(['waiting'], [['waiting']]);
@@ -165,6 +178,7 @@ export function HoldsPage() {
         caption="Records on hold, newest first"
         columns={HOLDS}
         rowKey={({ svc_eligiblity_id: id }) => id}
+        items={CANDIDATES}
         queryKey={['waiting', 'HOLD', search]}
         load={loadWaiting('HOLD', search)}
         selection={{ rows: chosen, onChange: setChosen, label: 'Select' }}

@@ -1,0 +1,137 @@
+import { Link, Navigate, useNavigate, useRouter } from '@tanstack/react-router';
+import { useEffect, useLayoutEffect, useRef, useState, type MouseEvent, type ReactNode, type RefObject } from 'react';
+import type { Search } from '../router-search';
+import { isTyping, useKeys } from '../shell/keys';
+import { Button } from './button';
+import type { Items } from './items';
+import { useLater } from './later';
+import { CloseItem } from './page';
+import { Loading } from './states';
+
+interface Props<Row> {
+  items: Items<Row>;
+  /** The id of the open item. */
+  opened: string | undefined;
+  /** The list. */
+  children: ReactNode;
+}
+
+/**
+ * Opens the items of a list beside the list, so that the user can compare them row after row.
+ *
+ * 1. In a wide window, a click on a row opens its item, and a click on another row replaces the item. As with every
+ *    link, a click with Ctrl or Command opens the item's page in a new tab.
+ * 2. Escape, the button "Close" and the back button of the browser close the item. The focus then returns to its row.
+ * 3. In a narrow window, a click on a row opens the page of its item, and so does an address with an open item.
+ */
+export function Beside<Row>({ items, opened, children }: Props<Row>) {
+  const router = useRouter();
+  const navigate = useNavigate();
+  const list = useRef<HTMLDivElement>(null);
+  const isClosing = useRef(false);
+  // An item that is open when the window becomes narrow stays on the page.
+  const [isForPage] = useState(opened !== undefined && !WIDE.matches);
+  useEffect(() => {
+    isClosing.current = false;
+  }, [opened]);
+  useFocusReturned(list, opened);
+
+  function open(event: MouseEvent) {
+    const id = WIDE.matches ? clickedItem(event) : null;
+    if (id === null) return;
+    event.preventDefault();
+    // The second click of a double click has no effect. It may hit a row that appears below the button "Close".
+    if (id === opened || event.detail > 1) return;
+    const { state } = router.latestLocation;
+    void navigate({
+      to: '.',
+      search: (before: Search) => ({ ...before, open: id }),
+      state: { listEntry: opened === undefined ? state.__TSR_key : state.listEntry },
+      replace: opened !== undefined,
+      resetScroll: false,
+    });
+  }
+
+  function close() {
+    if (isClosing.current) return;
+    isClosing.current = true;
+    // If the item was opened from the list, the previous entry of the browser's history shows the list alone.
+    if (router.latestLocation.state.listEntry !== undefined) router.history.back();
+    else
+      void navigate({
+        to: '.',
+        search: (before: Search) => ({ ...before, open: undefined }),
+        replace: true,
+        resetScroll: false,
+      });
+  }
+
+  return (
+    <div className="beside">
+      <div ref={list} className="beside-list" onClickCapture={open}>
+        {children}
+      </div>
+      {opened !== undefined &&
+        (isForPage ? (
+          <Navigate {...items.pageOf(opened)} replace />
+        ) : (
+          <OpenItem items={items} id={opened} close={close} />
+        ))}
+    </div>
+  );
+}
+
+interface OpenItemProps<Row> {
+  items: Items<Row>;
+  id: string;
+  close: () => void;
+}
+
+function OpenItem<Row>({ items, id, close }: OpenItemProps<Row>) {
+  const { Part: Item, open: load } = useLater(items.load);
+  useEffect(load, [load]);
+  useKeys({
+    escape: (event) => {
+      if (isTyping(event) || (event.target as Element).closest('.overlay') !== null) return false;
+      close();
+      return true;
+    },
+  });
+  return (
+    <aside key={id} className="beside-item" aria-label="Item details">
+      <div className="beside-bar">
+        <Link {...items.pageOf(id)}>Open page</Link>
+        <Button small onPress={close}>
+          Close
+        </Button>
+      </div>
+      <CloseItem value={close}>{Item === null ? <Loading /> : <Item id={id} />}</CloseItem>
+    </aside>
+  );
+}
+
+/** Whether the window is wide enough for an item beside its list. */
+const WIDE = matchMedia('(min-width: 1100px)');
+
+/**
+ * Returns the id of the item whose row was clicked. Returns null if the click was for another link, a button or a field
+ * of the row, if the user selected a text, or if the browser opens the link in another tab or window.
+ */
+function clickedItem({ target, ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): string | null {
+  if (ctrlKey || metaKey || shiftKey || altKey) return null;
+  const control = (target as Element).closest('a, button, input, .select');
+  const isForRow = control === null ? getSelection()?.isCollapsed !== false : control.matches('.main > a');
+  return isForRow ? ((target as Element).closest<HTMLElement>('tr[data-item]')?.dataset['item'] ?? null) : null;
+}
+
+/** Focuses the row of the item when the item is closed, or the list if it no longer contains the row. */
+function useFocusReturned(list: RefObject<HTMLDivElement | null>, opened: string | undefined): void {
+  const before = useRef(opened);
+  useLayoutEffect(() => {
+    if (opened === undefined && before.current !== undefined) {
+      const row = list.current?.querySelector<HTMLElement>(`tr[data-item="${CSS.escape(before.current)}"] .main > a`);
+      (row ?? list.current?.querySelector<HTMLElement>('.list-frame'))?.focus({ preventScroll: true });
+    }
+    before.current = opened;
+  }, [list, opened]);
+}

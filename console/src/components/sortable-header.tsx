@@ -1,0 +1,26 @@
+import type { Sort } from './sort';
+import type { Column } from './table';
+
+interface HeaderProps<Row> {
+  column: Column<Row>;
+  sort: Sort | null;
+  choose: (sort: Sort | null) => void;
+}
+
+/** Shows the header of a column. Each press changes the order of the rows: ascending, descending, original. */
+export function SortableHeader<Row>({ column: { id, header, kind, text }, sort, choose }: HeaderProps<Row>) {
+  const by = sort?.id === id ? sort.by : undefined;
+  const next = by === undefined ? 'ascending' : by === 'ascending' ? 'descending' : null;
+  return (
+    <th role="columnheader" scope="col" className={kind} aria-sort={by}>
+      {text === undefined ? (
+        header
+      ) : (
+        <button type="button" className="sort" onClick={() => choose(next && { id, by: next })}>
+          {header}
+          <span aria-hidden="true">{by === undefined ? '' : by === 'ascending' ? ' ↑' : ' ↓'}</span>
+        </button>
+      )}
+    </th>
+  );
+}

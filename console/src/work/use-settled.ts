@@ -1,0 +1,19 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useContext } from 'react';
+import { CloseItem } from '../components/page';
+import { toast } from '../components/toast';
+
+/** Returns a function that tells the user the outcome of a decision about a result, and shows the list of results. */
+export function useSettled(): (text: string) => void {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const close = useContext(CloseItem);
+  return (text) => {
+    toast(text);
+    void queries.invalidateQueries({ queryKey: ['unmatched'] });
+    void queries.invalidateQueries({ queryKey: ['overview'] });
+    if (close) close();
+    else void navigate({ to: '/work/unmatched' });
+  };
+}
