@@ -148,7 +148,9 @@ describe('names of accounts and partners in the console', () => {
     await driver.inDialog('Remove College bridge').click();
     await driver.inDialog('Save').click();
     const asked = driver.page.getByRole('alertdialog', { name: 'Change bridge.staff?' });
-    await asked.getByText('Tokens and sessions that include College of Lyon, College bridge will be revoked.').waitFor();
+    await asked
+      .getByText('Tokens and sessions that include College of Lyon, College bridge will be revoked.')
+      .waitFor();
     await asked.getByRole('button', { name: 'Change' }).click();
     await driver.told('Saved.');
   });
