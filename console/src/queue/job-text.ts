@@ -24,7 +24,9 @@ export function conditionsOf({ filter }: Job): QueueFilter {
   return others;
 }
 
-/** Describes in words which rows a job concerns: its partner or account, and the further conditions of its filter. */
+/**
+ * Describes in words which rows a job covers: the partner or account, and any further conditions of the job's filter.
+ */
 export function scopeText(job: Job): string {
   const { kind, account_code: account, subscription_name, partner_url } = job;
   const isNamed = subscription_name != null || partner_url != null;
@@ -43,8 +45,8 @@ export function isOver({ state }: Job): boolean {
 }
 
 /**
- * Returns whether the figures of the job may still change. When a job is aborted, the results of notifications that are
- * being sent are still added.
+ * Returns whether the counts of the job may still change. After a job is aborted, the results of notifications that
+ * were already being sent are still counted.
  */
 export function isMoving(job: Job): boolean {
   return !isOver(job) || (job.state === 'ABORTED' && job.sent > job.delivered + job.failed);

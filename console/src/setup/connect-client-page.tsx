@@ -122,7 +122,7 @@ function ApplicationStep({ login, done }: { login: User; done: (credentials: Cre
 interface ConnectedProps {
   login: User;
   consumerKey: string;
-  /** The secret of the application; undefined after the page was loaded again. */
+  /** The secret of the application; undefined after the user has reloaded the page. */
   secret: string | undefined;
   renewed: (made: Credentials) => void;
 }

@@ -98,7 +98,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
 
 interface ProveProps {
   id: string;
-  /** The new subscription with its secret; null after the page was loaded again. */
+  /** The new subscription with its secret; null after the user has reloaded the page. */
   made: Made | null;
   renewed: (made: Made) => void;
 }
