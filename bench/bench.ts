@@ -2,9 +2,9 @@
  * The benchmark: `npm run bench [-- --quick | --full]
  * [--only=machine,rest,processes,notifications,growth,neighbours,process]`.
  *
- * It starts everything that it needs, on a separate PostgreSQL, and compares programs in alternating rounds, so that a
- * disturbance on the machine slows all of them. No minimum speed is required. A failed request or a crashed program
- * ends the run with exit code 1.
+ * It starts everything that it needs, on a separate PostgreSQL. The compared programs run in alternating rounds, so
+ * that a disturbance on the machine slows all of them. No minimum speed is required. A failed request or a crashed
+ * program ends the run with exit code 1.
  */
 import { availableParallelism, cpus } from 'node:os';
 import type { Section } from './figures.js';

@@ -1,7 +1,8 @@
 /**
  * Shows the highest speed that Node.js and PostgreSQL allow: a bare `node:http` server over a `pg` pool with one
  * prepared statement per request. The server checks the token, reads or writes the same rows as the service, and sends
- * the same response. It has no framework, validation, log, security headers, catalogue check or error handling.
+ * the same response. It has no framework, validation, log, security headers or error handling, and does not check the
+ * codes in a request.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -20,8 +21,8 @@ export interface ServerOptions {
 }
 
 /**
- * SQL: finds the token $1. As in the service, the token must be valid, have the scope `scope`, and have access to
- * account $2.
+ * SQL: finds the token $1. As in the service, the token must be valid and have the scope in `scope`, and its user must
+ * have access to account $2.
  */
 const CALLER = (scope: string) => `WITH caller AS (
   SELECT family.username FROM access_tokens token

@@ -182,8 +182,8 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
 }
 
 /**
- * Measures the time from the last key press or click until the condition holds in a drawn frame. The condition is part
- * of the script, because the page's content security policy forbids `eval`.
+ * Measures the time from the last key press or click until the browser draws a frame in which the condition holds. The
+ * condition is part of the script, because the page's content security policy forbids `eval`.
  */
 const watch = (done: string): string => `(() => {
   let began = 0;

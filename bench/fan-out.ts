@@ -1,10 +1,10 @@
 /**
  * Measures delivery to many partners.
  *
- * 1. An account with 1, 10, 100 and 1,000 subscriptions: the cost of a notification, as the processor time of the
- *    service and of PostgreSQL together, and the notifications per second. The cost of an event without a subscription
- *    is subtracted, because its share of the cost of a notification depends on the number of subscriptions. The figures
- *    are medians of alternating rounds.
+ * 1. An account with 1, 10, 100 and 1,000 subscriptions: the cost of a notification, which is the processor time of
+ *    the service and of PostgreSQL together, and the notifications per second. The cost of an event without
+ *    subscriptions is subtracted, because all notifications of an event share it. The figures are medians of
+ *    alternating rounds.
  *
  * 2. A thousand partners in fifty accounts: 200 of the partners hang, and the name server of 50 does not answer. The
  *    figure is the time from the booking request to each arrival at the other partners, in alternating rounds with and
@@ -47,8 +47,8 @@ const CALM_MS = 3_000;
 const ARRIVE_MS = 60_000;
 
 /**
- * SQL: inserts $3 copies of the booking event $2 of account $1. The events have no notifications, as after the crash of
- * a process.
+ * SQL: inserts $3 copies of the booking event $2 of account $1. The events have no notifications yet, as if the process
+ * had crashed after the booking.
  */
 const LEFT_OVER = `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
   SELECT gen_random_uuid(), name, $1, upper(substr(md5(gen_random_uuid()::text), 1, 10)), 1, data, now(),
@@ -161,7 +161,7 @@ class Bench {
     );
   }
 
-  /** Measures the processor time of notifying an account's subscriptions of the given number of events. */
+  /** Measures the processor time needed to notify an account's subscriptions of the given number of events. */
   private async deliver(account: string, known: string, events: number, subscriptions: number) {
     const [expected, before, connected] = [events * subscriptions, await this.used(), this.farm.connections];
     this.farm.arrivals = [];
@@ -190,8 +190,8 @@ class Bench {
   }
 
   /**
-   * Returns the processor time of the service and of PostgreSQL, and the number of transactions; nearly every
-   * transaction has a single statement.
+   * Returns the processor time of the service and of PostgreSQL, and the number of transactions, which stands for the
+   * number of statements because nearly every transaction has only one.
    */
   private async used(): Promise<number[]> {
     // The pause is needed, because PostgreSQL's other sessions may report their counts up to a second after their last

@@ -33,7 +33,7 @@ export function ofRounds(name: string, unit: Figure['unit'], rounds: readonly nu
 
 export interface Section {
   readonly title: string;
-  /** The way in which the section measures its figures, in one or two sentences. */
+  /** Describes in one or two sentences how the section measures its figures. */
   readonly method: string;
   /** The table of measurements: a header and rows of cells. */
   readonly table: readonly (readonly string[])[];

@@ -53,6 +53,18 @@ const NAMES = [
   'search of a candidate by id',
   'search of candidates by name',
 ] as const;
+/** The names of the calls in the table of docs/performance.md. */
+const QUESTIONS: Partial<Record<(typeof NAMES)[number], string>> = {
+  create: 'create an eligibility record',
+  read: 'read an eligibility record',
+  book: 'book an exam',
+  'list page': 'read a page of a list',
+  'page of records changed since a time': 'read a page of the records that changed after a given time',
+  'error-queue page': 'read a page of the error queue',
+  'summary of the error queue': 'read the summary of the error queue',
+  'search of a candidate by id': 'search for a candidate by id',
+  'search of candidates by name': 'search for candidates by name',
+};
 /** The maximum factor by which a call may be slower with much data. */
 const MOST_GROWTH = 1.1;
 /** The statements that are measured without a service, over one database connection. */
@@ -236,8 +248,8 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
   const of = (...which: Parameters<typeof each>) => median(each(...which));
   const ratio = (name: string, what: keyof Cost) =>
     median(costs.get(name)!.map((measured) => measured.large[what] / measured.small[what]));
-  // PostgreSQL's processor time is counted for each connection's process, so the time of closed connections would be
-  // missing.
+  // The processor time of calls over new connections is not reported: it is counted for each connection's process, so
+  // the time of closed connections would be missing.
   const isAccounted = (name: string) => name !== NEW_CONNECTIONS;
   const thousands = (count: number) =>
     count < 1_000_000 ? `${count / 1000} thousand` : `${count / 1_000_000} million`;
@@ -274,7 +286,7 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
       ),
     ],
     asked: NAMES.filter((name) => !ONE_AT_ONCE.includes(name)).map((name) => ({
-      question: `With ${thousands(large.eligibilities)} records: ${name}`,
+      question: `With ${thousands(large.eligibilities)} records: ${QUESTIONS[name] ?? name}`,
       measured: `p50 ${round(of(name, 'large', 'p50'))} ms; with ${thousands(SMALL.eligibilities)} records ${round(of(name, 'small', 'p50'))} ms`,
       judged: { [growthOf(name)]: `times as long as with ${thousands(SMALL.eligibilities)} records` },
     })),

@@ -3,7 +3,7 @@
  * the measured calls of the other tenant.
  *
  * The process replies to `{ attack: <name> }` when the attack has begun, and to `{ end: true }` when the attack has
- * ended. The second reply contains the number of repetitions.
+ * ended. The second reply contains the number of times that the attack was repeated.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -21,7 +21,7 @@ const { origin, account, token, tokenRequest } = programOptions<{
   origin: string;
   account: string;
   token: string;
-  /** The token request that the attack `token requests` sends repeatedly. */
+  /** The token request that the `token requests` attack sends repeatedly. */
   tokenRequest?: { headers: Record<string, string>; body: string };
 }>();
 const pool = new Pool(origin, { connections: 64, localAddress: HOSTILE_ADDRESS });

@@ -3,8 +3,8 @@
  * is the well-behaved tenant's p99 during the attack divided by its p99 without the attack; each p99 is the median of
  * the rounds. For attacks that list, export or read the feed, the p95 is used instead.
  *
- * In a third kind of round, the hostile tenant attacks another program, which discards everything. In this round, only
- * the competition for processor cores causes a slowdown.
+ * In a third kind of round, the hostile tenant attacks a separate program that does no work. These rounds show how much
+ * of the slowdown comes only from the competition for processor cores.
  *
  * usage: node dist/bench/hostile-neighbour.js [--rounds 5] [--calls 1000] [--contest 3]   (goal: each ratio at most 2)
  */
@@ -181,7 +181,7 @@ async function main(): Promise<boolean> {
   };
 
   const ratios: number[] = [];
-  // The counter continues across all contests, so that no two contests create the same candidate.
+  // The counter is never reset, so that calls during different attacks do not create the same candidate.
   let count = 0;
   for (const contest of CONTESTS.filter(({ name }) => name.startsWith(values.contest as string)).toReversed()) {
     const p50: Record<(typeof STATES)[number], number[]> = { alone: [], elsewhere: [], beside: [] };

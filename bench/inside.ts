@@ -90,8 +90,8 @@ export async function fillQueue(database: Database, url: string, account: string
   for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
   for (let from = 0; from < rows; from += BATCH)
     await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
-  // Waits until the sweep has merged the counts of the error queue. Then vacuums the tables, as autovacuum would within
-  // a minute.
+  // Waits until the service has merged the counts of the error queue. Then vacuums the tables, as autovacuum would
+  // within a minute.
   await pause(3_000);
   await query(url, 'VACUUM ANALYZE notifications');
   await query(url, 'VACUUM error_queue_causes');

@@ -27,8 +27,8 @@ const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 
 interface Report {
   /**
-   * The speed of this machine, as Lighthouse measures it. The simulated phone should be four times slower than a
-   * desktop computer whose measured speed is 1,500.
+   * The speed of this machine, as Lighthouse measures it. Lighthouse simulates a phone by slowing this machine down by
+   * a factor of four, which suits a machine with a speed of about 1,500.
    */
   environment: { benchmarkIndex: number };
   categories: Record<string, { title: string; score: number | null }>;

@@ -85,7 +85,7 @@ async function perform(job: LoadJob): Promise<void> {
   tell({ result, failed });
 }
 
-/** Returns a header with a new Idempotency-Key for the request, or an empty object for a job without keys. */
+/** Returns the Idempotency-Key header of a request, or an empty object if the requests of the job have no keys. */
 const keyOf = ({ kind, label, keyed }: LoadJob, number: number): Record<string, string> =>
   keyed ? { 'idempotency-key': `${kind}-${label}-${number}` } : {};
 
@@ -188,7 +188,7 @@ function dayRequests(job: LoadJob): LoadRequest[] {
 
 const REQUESTS = { create: createRequest, read: readRequest, book: bookRequest, day: dayRequests };
 
-/** Returns the path of the request for a candidate's eligibilities for a test. */
+/** Returns the path that lists a candidate's eligibilities for one test. */
 export function readPath({ accountCode, testCode }: Scene, number: number): string {
   return `/accounts/${accountCode}/candidates/seeded-${number}/tests/${testCode}`;
 }

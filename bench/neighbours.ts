@@ -119,12 +119,14 @@ function sectionOf(
   return {
     title: 'Neighbours',
     method:
-      `p99 of ${CALLS_PER_SECOND} creates and as many reads a second, alone and while somebody else asks much of the service; ` +
-      `${rounds} rounds of ${seconds} s in turn, medians. 16 clients of another address ask for tokens by password without a pause and ` +
-      `without a rate limit; another tenant sends large bodies, the next when the one before is answered; a file of ${rows.toLocaleString('en')} rows ` +
-      'is imported; an operator has an error queue sent again, to a partner on the same machine.',
+      `The table shows the p99 of ${CALLS_PER_SECOND} creates and ${CALLS_PER_SECOND} reads a second, without other load ` +
+      'and with each kind of load. ' +
+      `Each figure is the median of ${rounds} rounds of ${seconds} s. Token requests: 16 clients at another address request ` +
+      `tokens with passwords, without pauses and without a rate limit. Large bodies: another tenant sends each body as ` +
+      `soon as the previous body is answered. Import: a file of ${rows.toLocaleString('en')} rows. Bulk job: an operator ` +
+      'resends an error queue to a partner on the same machine.',
     table: [
-      ['', 'create, p99 ms', 'to alone', 'read, p99 ms', 'to alone'],
+      ['Other load', 'create, p99 ms', 'times as without load', 'read, p99 ms', 'times as without load'],
       ...[...p99s.keys()].map((name) => [
         name,
         ...KINDS.flatMap((kind) => [round(median(p99s.get(name)![kind])), round(toQuiet(name, kind))]),
@@ -151,13 +153,13 @@ function sectionOf(
         judged: { [TOKEN_FIGURE]: 'ms' },
       },
       ...[...p99s.keys()].map((name) => ({
-        question: name === QUIET ? 'One tenant alone' : `One tenant beside ${name}`,
-        measured: `p99 ${KINDS.map((kind) => `of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', ')}`,
+        question: name === QUIET ? 'One tenant, without load by others' : `One tenant, during ${name} by another tenant`,
+        measured: `p99 ${KINDS.map((kind) => `of ${kind}s ${round(median(p99s.get(name)![kind]))} ms`).join(', ')}`,
         judged:
           name === QUIET
             ? {}
             : Object.fromEntries(
-                KINDS.map((kind) => [besideOf(kind, name), `times as long for a ${kind} as without this load`]),
+                KINDS.map((kind) => [besideOf(kind, name), `times as long for ${kind}s as without this load`]),
               ),
       })),
     ],

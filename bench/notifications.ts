@@ -39,7 +39,7 @@ interface Sizes {
   seconds: number;
 }
 
-/** A compared program, which sends a backlog of notifications to the shared receiver. */
+/** One of the compared programs. Each sends a backlog of notifications to the same receiver. */
 interface Contender {
   name: string;
   database: string;
@@ -128,7 +128,7 @@ type Pids = Readonly<Record<'service' | 'postgres', readonly number[]>>;
 
 /**
  * Measures the number of notifications per second, from the first PUT to the partner until the program has no work
- * left. Also measures the processor time in seconds.
+ * left. Also measures the processor time, in seconds, that each group of processes in `pids` uses meanwhile.
  */
 async function drain(
   stage: Stage,
@@ -300,12 +300,12 @@ function sectionOf(
     ],
     asked: [
       ...ours.map((name) => ({
-        question: `Backlog of the ${name}`,
+        question: `Rate at which a backlog of notifications is sent: ${name}`,
         measured: `${round(median(rates.get(name)!))} notifications a second`,
         judged: { [`backlog: rate of the ${name}, to that of ${PEER}`]: `times the rate of ${PEER}` },
       })),
       {
-        question: 'Delay from commit to partner',
+        question: 'Delay between the commit of a booking and the request to the partner',
         measured: `p50 ${round(delayOf('service', 0.5))} ms, p95 ${round(delayOf('service', 0.95))} ms`,
         judged: { 'commit to partner, p50': 'p50', 'commit to partner, p95': 'p95' },
       },

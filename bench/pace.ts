@@ -2,9 +2,9 @@
  * Tests delivery to a partner whose rate limit changes over time; the partner reports the limit only by 429.
  *
  * The test runs with one process and with three processes. The partner has a long backlog and allows each of the rates
- * in turn. The figures are the used share of each rate, the share of 429 among the responses, and the notifications
- * left to an operator. Meanwhile, another partner gets a notification of each booking. The delay of these notifications
- * is compared with their delay in an earlier quiet time.
+ * in turn. The figures are the used share of each rate, the share of 429 among the responses, and the number of
+ * notifications that an operator would have to resend. Meanwhile, another partner gets a notification of each booking.
+ * The delay of these notifications is compared with their delay in an earlier quiet time.
  *
  * usage: node dist/bench/pace.js [--rates 5,50,1,500] [--seconds 60] [--processes 1,3] [--quiet 60] (goals: at least
  * 0.8 of each rate used; at most 0.05 of the responses with 429; no notification left to an operator; p95 of the other
@@ -165,8 +165,8 @@ class Bench {
   }
 
   /**
-   * Measures the p95 delay from a booking to the arrival of its notification at the partner without a rate limit, until
-   * `meanwhile` settles.
+   * Makes bookings at a steady rate until `meanwhile` settles. Returns the p95 delay from a booking to the arrival of
+   * its notification at the partner without a rate limit.
    */
   private async otherP95(meanwhile: Promise<void>): Promise<number> {
     let isOver = false;

@@ -87,8 +87,8 @@ export class PartnerFarm {
 }
 
 /**
- * Answers a DNS query (RFC 1035 §4): the response has an A record with 127.0.0.1, and no record of another type. The
- * response must not be cached.
+ * Builds the response to a DNS query (RFC 1035 §4): 127.0.0.1 for a query of type A, and no record for any other type.
+ * The TTL of the record is 0, so that the response is not cached.
  */
 function answerTo(question: Buffer): Buffer {
   const end = question.indexOf(0, 12) + 5;

@@ -50,12 +50,12 @@ export async function measureProcess(stage: Stage, { starts, seconds }: Sizes): 
     ],
     asked: [
       {
-        question: 'Start to ready, with its own PostgreSQL',
+        question: 'Time from the start of the service, with its embedded PostgreSQL, until it is ready',
         measured: `${round(ready)} s`,
         judged: { 'ready on an existing data directory': '' },
       },
       {
-        question: 'Resident memory under load',
+        question: 'Resident memory of the service under load',
         measured: `${round(peakMiB)} MiB`,
         judged: { 'resident memory under load': '' },
       },

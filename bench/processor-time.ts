@@ -35,8 +35,8 @@ export function processorSeconds(pid: number): number {
 }
 
 /**
- * Measures the processor time that each named group of processes, with their children, uses during some work, in
- * seconds.
+ * Runs `work`, and measures the processor time, in seconds, that each named group of processes and their children use
+ * until it ends.
  */
 export async function withProcessorTime<Name extends string, T>(
   pids: Readonly<Record<Name, readonly number[]>>,

@@ -14,8 +14,8 @@ export interface ReceiverReady {
 }
 
 /**
- * Asks the receiver to report after the given number of further requests; `bookings` also asks for the time of each
- * booking's request.
+ * Asks the receiver to report when the given number of further requests have arrived. With `bookings`, the report
+ * includes the time of each booking's request.
  */
 export interface Expectation {
   expect: number;

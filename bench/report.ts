@@ -92,7 +92,7 @@ function runOf({ form, started, cores, node, settings }: Report): string {
   );
 }
 
-/** Builds the table of users' questions, which is written between two marker comments in docs/performance.md. */
+/** Builds the table of cases, which is written between two marker comments in docs/performance.md. */
 function askedLines(report: Report): string[] {
   const rows = report.sections.flatMap(({ asked, figures }) =>
     asked.map(({ question, measured, judged }) => {
@@ -102,7 +102,7 @@ function askedLines(report: Report): string[] {
       }));
       const goals = by.filter(({ figure }) => figure.goal !== null);
       const outcomes = new Set(goals.map(({ figure }) => outcomeOf(figure)));
-      // If the goals differ, or some figures have no goal, the text of each goal names its figure.
+      // If all figures of the row have the same goal and outcome, the text of the goal does not name a figure.
       const isShort = outcomes.size === 1 && goals.length === by.length;
       return [
         question,

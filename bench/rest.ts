@@ -15,13 +15,13 @@ const DATABASE = 'rest';
 /** An upper bound for the number of bookings per second; each round begins with enough candidates for this number. */
 const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling'] as const;
-/** The name in the results for the service with an Idempotency-Key on each request, as the documents advise. */
+/** The results use this name for the service when each request has an Idempotency-Key, as the documents advise. */
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 
 /**
- * The programs that support each kind of request. A booking counts as complete when its notification was created; the
- * notification is not sent.
+ * Maps each kind of request to the programs that are compared. A booking is complete when its notification has been
+ * created; the notification is not sent.
  */
 const KINDS = {
   create: [...PROGRAMS, KEYED],

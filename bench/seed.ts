@@ -161,8 +161,8 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
 
 /**
  * SQL: inserts notifications. $1: the account; $2: the number of partners; $3: the number of notifications; $4: the
- * number of notifications in the error queue, which are spread over all positions and partners. The ids begin with the
- * time, like the service's.
+ * number of notifications in the error queue, which are spread over the whole history and over all partners. The ids
+ * begin with the time, like the service's.
  */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,
@@ -202,7 +202,10 @@ export async function seedHistory(client: Client, accountCode: string, count: nu
   await client.query('SET session_replication_role = origin');
 }
 
-/** Inserts one more partner than the given number. The first is {@link CLAIMED_PARTNER}, and the last is DOWN. */
+/**
+ * Inserts the partners 0 to `partners`. Partner 0 is {@link CLAIMED_PARTNER}, and the health of the last partner is
+ * DOWN.
+ */
 export async function seedPartners(client: Client, accountCode: string, partners: number): Promise<void> {
   await client.query(PARTNERS, [accountCode, partners]);
 }

@@ -1,10 +1,10 @@
 /**
  * Runs a service continuously, and simulates weeks of operation in an hour or two.
  *
- * Clients create, read, book, cancel, list and follow the feed continuously, and a partner is notified. Between two
- * days the sandbox's clock moves on by a day, so that retention, sweeps and rotation run. Each day's resident memory,
- * open files and table sizes are printed. Figures that should not grow are compared with their values after the first
- * retention period.
+ * Clients create, read, book, cancel, list and follow the feed, and a partner is notified. At the end of each simulated
+ * day, the sandbox's clock is set forward by a day, so that retention, sweeps and rotation run. Each day's resident
+ * memory, open files and table sizes are printed. Figures that should not grow are compared with their values after the
+ * first retention period.
  *
  * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100] (goals for the ratio of the last quarter
  * of the days to the second quarter: at most 1.15 for memory, files and each table with a retention period; at most
@@ -27,8 +27,8 @@ const DAY_S = 86_400;
 const RETENTION = { NOTIFICATION_RETENTION_DAYS: '5', CHANGES_RETENTION_DAYS: '5', REFRESH_TOKEN_TTL_S: String(DAY_S) };
 /**
  * The first list has the tables whose rows are deleted after a retention period; the second has the tables whose rows
- * are kept. The change feed counts as kept, because its entries stay until their month is over. A partition counts as a
- * part of its table.
+ * are kept. The change feed is in the second list, because its entries are deleted only after the end of their month.
+ * The size of a table includes its partitions.
  */
 const PASSING = [
   'domain_events',

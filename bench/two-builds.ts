@@ -2,10 +2,11 @@
  * Compares two builds of the service: creating records, booking, and delivering the notifications of the bookings.
  *
  * Both builds run side by side on one PostgreSQL, each with its own database and partner. In each round, the program
- * creates and books the given number of candidates on one build while the subscription is suspended, then resumes the
- * subscription, and then does the same on the other build. The figures are the rate, and the processor time of the
- * service and of PostgreSQL for each call, each as this build's value divided by the value of the other build. The
- * median of the rounds is printed with the quartiles. No subscription selects record changes.
+ * first suspends the subscription on one build and creates the given number of records, each with a booking. It then
+ * resumes the subscription, and repeats these steps on the other build. The figures are the rate, and the processor
+ * time of the service and of PostgreSQL for each call, each as this build's value divided by the value of the other
+ * build. The median of the rounds is printed with the quartiles. The subscriptions do not select record changes, so
+ * that only bookings cause notifications.
  *
  * usage: node dist/bench/two-builds.js --other FOLDER [--rounds 10] [--calls 2000]
  */

@@ -32,7 +32,7 @@ const USAGE = `usage:
 create-operator asks for a password, or reads it from standard input.
 `;
 
-/** Thrown for wrong command-line arguments; errors of the service have other classes. */
+/** Thrown for wrong command-line arguments, so that they can be distinguished from errors of the service. */
 class UsageError extends Error {}
 
 /**
@@ -85,7 +85,7 @@ async function reencrypt(app: INestApplicationContext): Promise<number> {
   return left === 0 ? 0 : 1;
 }
 
-/** Verifies the audit log with the keys in `SECRETS_KEY`, and then adds a seal with the newest key. */
+/** Verifies the audit log with the keys in `SECRETS_KEY`, and then adds a seal (a signed hash) with the newest key. */
 async function countersign(app: INestApplicationContext): Promise<boolean> {
   if ((await verifySeals(app, null)) !== 0) return false;
   const { added, done } = await app.get(AuditSeals, { strict: false }).countersign();
@@ -114,7 +114,10 @@ async function verifySeals(app: INestApplicationContext, anchor: string | null):
   return 1;
 }
 
-/** Reads the option `--from` of verify-audit: a seal in the hexadecimal form in which verify-audit prints it. */
+/**
+ * Reads the `--from` option of verify-audit: a seal (a signed hash) of the audit log, in the hexadecimal form that
+ * verify-audit prints.
+ */
 function sealOption(argv: string[]): string {
   const seal = option(argv, 'from').toLowerCase();
   if (/^[0-9a-f]{64}$/.test(seal)) return seal;
@@ -134,7 +137,7 @@ function option(argv: string[], name: string): string {
     const value = values[name];
     if (typeof value === 'string' && value !== '') return value;
   } catch {
-    // The message of parseArgs uses terms of its own API, so a message in the terms of the usage text is shown instead.
+    // The error message of parseArgs is written for programmers, so a message for operators is shown instead.
   }
   throw new UsageError(`--${name} is needed, and nothing else.`);
 }

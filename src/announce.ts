@@ -7,7 +7,7 @@ import type { Service } from './service.js';
 export function announce({ config, metricsUrl, sandbox }: Service): string {
   const line = `Ready: ${config.http.baseUrl} (documents ${config.http.baseUrl}/docs, health ${config.http.baseUrl}/health/ready, metrics ${metricsUrl})\n`;
   if (sandbox === null) return line;
-  // The message names the files with the credentials instead of the credentials, because the message is stored in logs.
-  // Only the owner of the files may read them.
+  // The message contains the paths of the files with the credentials, but not the credentials, because the message is
+  // stored in logs. Only the owner of the files may read them.
   return `${line}Sandbox: account and credentials are in ${sandbox.file}\nA token:  curl -s -K ${sandbox.curlFile} ${config.http.baseUrl}/token\n`;
 }

@@ -57,8 +57,8 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     refuseAmbiguous,
     publicRoutes(app, config.http),
   );
-  // The guards that read the request run after the access guard, which the module tree declares. A caller without
-  // access is therefore refused before the body of the request is read.
+  // The access guard, which is declared in the module tree, runs before these guards. A caller without access is
+  // therefore refused before the body of the request is read.
   app.useGlobalGuards(app.get(BodyGate), app.get(RequestForm));
   if (!config.process.roles.has('api')) app.use(healthOnly(config.http));
   if (config.http.basePath !== '') app.setGlobalPrefix(config.http.basePath);
@@ -127,7 +127,10 @@ function staticHeaders({ basePath }: HttpConfig): RequestHandler {
   };
 }
 
-/** Sets the `Date` header to the sandbox's time, from which clients such as the console compute ages. */
+/**
+ * Sets the `Date` header to the sandbox's time. Clients such as the console use this header to compute how old an item
+ * is.
+ */
 function sandboxDate(clock: Clock): RequestHandler {
   return (_request: Request, response: Response, next: NextFunction): void => {
     response.setHeader('Date', clock.now().toUTCString());
@@ -157,7 +160,7 @@ function headersSetBy(middleware: RequestHandler): [string, string][] {
   return response.getHeaderNames().map((name) => [name, String(response.getHeader(name))]);
 }
 
-/** In a process without the role `api`, refuses every route except the health routes. */
+/** In a process without the `api` role, refuses every route except the health routes. */
 function healthOnly({ basePath }: HttpConfig) {
   const health = `${basePath}/health/`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {

@@ -57,8 +57,8 @@ async function main(): Promise<number> {
     );
     stop.abort();
   };
-  // Ctrl-C aborts the import. The terminal also sends SIGINT to npm. If npm exits first, scripts/start.mjs sends
-  // SIGTERM to this process.
+  // Ctrl-C aborts the import. Both signals are handled, because npm also receives the SIGINT and may exit first;
+  // scripts/start.mjs then sends SIGTERM to this process.
   process.on('SIGINT', end).on('SIGTERM', end);
   let report: string | null = null;
   const sent = client.import(credentials.account_code, Readable.toWeb(Readable.from(watched())), {

@@ -18,9 +18,9 @@ const FILLED = {
 
 /**
  * Checks, before anything is changed, that a sandbox uses only the database of a sandbox, and that no other service
- * uses the database of a sandbox. A mismatch would do harm, because a sandbox moves its clock permanently, and keeps
- * the secrets of its accounts in a file. The database of a sandbox has the schema of the clock
- * (sandbox/clock-schema.ts), which is also part of a dump.
+ * uses the database of a sandbox. The check protects real data, because a sandbox moves its clock permanently, and
+ * keeps the secrets of its accounts in a file. The database of a sandbox is recognized by the schema of the clock
+ * (sandbox/clock-schema.ts), even after it was restored from a dump.
  *
  * @throws ConfigError with one line: the mismatch and its remedy
  */

@@ -35,12 +35,13 @@ interface OpenDatabase {
 /**
  * Starts the parts of the service in this order:
  *
- * 1. The database: that of `DATABASE_URL`, or else the embedded PostgreSQL. It must fit the setting `SANDBOX`.
+ * 1. The database: `DATABASE_URL` if it is set, otherwise the embedded PostgreSQL. The `SANDBOX` setting must be true
+ *    if the database belongs to a sandbox, and false if it does not.
  * 2. Its schema.
  * 3. The application, which then listens for requests.
  * 4. The data of the sandbox, if the service is a sandbox.
  * 5. The listener for metrics.
- * 6. `server.json`. Like the readiness check, this file shows that the service has started.
+ * 6. The file `server.json`, which shows that the service has started.
  *
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
  */

@@ -10,10 +10,7 @@ export interface Area {
   target: Target;
   /** Additional words by which users find the area in the command palette. */
   words?: string;
-  /**
-   * Whether the area is shown only to operators with the scope `admin`, and hidden from operators with the scope
-   * `support`.
-   */
+  /** Whether the area is shown only to operators with the `admin` scope, not to those with the `support` scope. */
   adminOnly?: boolean;
   /** Whether the area is listed in the command palette only, not in the navigation. */
   paletteOnly?: boolean;
@@ -61,8 +58,7 @@ const PARTNER_AREAS: readonly Area[] = [
 export interface Finder {
   label: (text: string) => string;
   /**
-   * Returns the page to open for the text that the user typed; null if this search can never find anything for the
-   * text.
+   * Returns the page to open for the text that the user typed; null if the text cannot be what this search looks for.
    */
   target: (text: string) => Target | null;
 }

@@ -21,7 +21,9 @@ export class Account {
   @Column('int', { nullable: true })
   candidate_retention_days: number | null;
 
-  /** The days on which the change EXPIRING is announced, as numbers of days before the end of a record's window. */
+  /**
+   * The days on which the EXPIRING change is announced, each as a number of days before the end date of an eligibility.
+   */
   @Column('int', { array: true, default: '{}' })
   expiring_days: number[];
 

@@ -37,11 +37,11 @@ export class ChangeAccount extends Command<void> {
 }
 
 /**
- * The retake policy of a test: when a candidate may take it again. An attempt is a record that became COMPLETED or
- * ABSENT.
+ * The retake policy of a test: when a candidate may take the test again. An eligibility counts as an attempt when it is
+ * COMPLETED or ABSENT.
  */
 export interface RetakePolicy {
-  /** The number of days after an attempt before the candidate may take the test again. */
+  /** The number of days that a candidate must wait after an attempt before taking the test again. */
   wait_days?: number | null;
   /** The number of attempts that a candidate may make in `period_days` or, without a period, in total. */
   max_attempts?: number | null;
@@ -65,9 +65,9 @@ export interface TestDefinition {
 }
 
 /**
- * Creates a test of the account's catalogue, or replaces its definition.
+ * Creates a test in the account's catalogue, or replaces the test's definition.
  * @throws DomainError account_not_found; forbidden_operation when the new definition omits a portion that a live
- * eligibility has
+ * eligibility uses
  */
 export class PutTest extends Command<void> {
   constructor(

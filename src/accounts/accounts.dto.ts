@@ -26,8 +26,8 @@ declareWarnings({
 });
 
 /**
- * The documentation of the codes that the catalogue accepts. The specification says "alphanumeric", but clients also
- * use codes with other characters.
+ * Describes the codes that the catalogue accepts, for the API documentation. The specification says "alphanumeric", but
+ * clients also use codes with other characters.
  */
 const CODE_TAKEN =
   'Usually alphanumeric. Other characters are accepted with an entry in `warnings`, because some systems refuse ' +
@@ -76,7 +76,7 @@ export class EntryPath extends AccountPath {
 const MOST_EXPIRING_DAYS = 365;
 const dayList = listOf(integer(1, MOST_EXPIRING_DAYS), 20);
 
-/** The rule for numbers of days before the end of a window: no duplicates. */
+/** The rule for the list of days on which an account announces expiring eligibilities: no duplicates. */
 const expiringDaysRule: Rule = {
   schema: { ...dayList.schema, uniqueItems: true },
   faults(value) {

@@ -90,7 +90,8 @@ export interface RetentionRule {
 export class FindRetentionRules extends Query<RetentionRule[]> {}
 
 /**
- * The days on which an account announces the change EXPIRING, as numbers of days before the end of a record's window.
+ * The days on which an account announces the EXPIRING change, each as a number of days before the end date of an
+ * eligibility.
  */
 export interface ExpiringDays {
   account_code: string;

@@ -83,7 +83,7 @@ export class TestsController {
   }
 }
 
-/** Returns the retake policy of the body without empty members; null if it limits nothing. */
+/** Returns the retake policy in the request body without empty members; null if the policy sets no limit. */
 function retakeOf({ retake }: TestBody): RetakePolicy | null {
   const limits = Object.entries(retake ?? {}).filter(([, limit]) => limit != null);
   return limits.length === 0 ? null : Object.fromEntries(limits);

@@ -22,12 +22,13 @@ export class AlertOccurrence {
   @Column('timestamptz')
   seen_datetime: Date;
 
-  /** The latest mark of the condition (conditions.ts) that a check has found. */
+  /** The latest mark of the condition: a number that grows when the condition gets worse (see conditions.ts). */
   @Column('bigint', { nullable: true })
   seen_mark: number | null;
 
   /**
-   * The mark of the condition when it was last reported; null if the condition has not been reported since it began.
+   * The mark of the condition (see `seen_mark`) in the last report; null if the condition has not been reported since
+   * it began.
    */
   @Column('bigint', { nullable: true })
   told_mark: number | null;

@@ -80,8 +80,8 @@ export class AlertSender implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   /**
-   * Sends the message. If only some recipients got the message, returns the reason why the others did not get it. The
-   * message is then not sent again, because the recipients who got it would get it again each time.
+   * Sends the message. If only some recipients received it, returns the reason why the others did not. The message is
+   * then not sent again, because each retry would also reach the recipients who already have it.
    */
   private async send(alert: Alert, { content, id }: AlertMessage): Promise<string | null> {
     try {

@@ -32,8 +32,8 @@ const BEGIN = prepared(
 /**
  * Decides which conditions are reported to whom.
  *
- * 1. Every few seconds, each process with the role `delivery` tries to take an advisory lock. The process that gets the
- *    lock runs the round; the others skip it.
+ * 1. Every few seconds, each process with the `delivery` role tries to take an advisory lock. The process that gets the
+ *    lock performs steps 2 and 3; the others skip them.
  * 2. In the transaction of the lock, the conditions are surveyed and compared with the stored occurrences.
  * 3. The same transaction stores the new occurrences and a message for each condition to report. Each report is
  *    therefore decided only once, and no decided message is lost.

@@ -6,13 +6,14 @@ export interface AlertContent {
   readonly condition: ConditionName | 'TEST';
   /** The first sentence of the message, which names the condition. */
   readonly title: string;
-  /** Further sentences: since when the condition holds, whom it concerns, and the remedy. */
+  /** The further sentences of the message: when the condition began, whom it concerns, and how to remedy it. */
   readonly lines: readonly string[];
   readonly since: string | null;
   readonly account_codes: readonly string[] | null;
   readonly partner: { readonly subscription_id: string; readonly name: string } | null;
   /**
-   * The path of the console page that helps with the remedy. In messages, the address of the service precedes the path.
+   * The path of the console page on which an operator can deal with the condition. In messages, the address of the
+   * service precedes the path.
    */
   readonly path: string;
 }
@@ -27,7 +28,10 @@ interface Words {
   readonly isEvent?: boolean;
 }
 
-/** Returns the content of the message about a condition, with the names of its accounts. */
+/**
+ * Returns the content of the message about a condition, including the names of the accounts that the condition
+ * concerns.
+ */
 export function contentOf(condition: Condition, names: ReadonlyMap<string, string>): AlertContent {
   const { title, remedy, path, more, isEvent } = WORDS[condition.condition](condition);
   const since = formatDateTime(condition.since);
@@ -156,7 +160,7 @@ function accountText(codes: readonly string[] | null, names: ReadonlyMap<string,
   return `${codes.length === 1 ? 'Account' : 'Accounts'}: ${named.join(', ')}`;
 }
 
-/** Returns the address of the console page that helps with the remedy. */
+/** Returns the address of the console page on which an operator can deal with the condition. */
 function addressOf({ path }: AlertContent, baseUrl: string): string {
   return `${baseUrl}${path}`;
 }
@@ -181,7 +185,7 @@ export function htmlText(content: AlertContent, baseUrl: string): string {
   ].join('\n');
 }
 
-/** Returns the JSON body of the request to a webhook. Chat systems show the member `text`. */
+/** Returns the JSON body of the request to a webhook. Chat systems show its `text` member. */
 export function webhookBody(content: AlertContent, alert: string, id: string, baseUrl: string): string {
   const { condition, title, since, account_codes, partner } = content;
   const text = plainText(content, baseUrl).trim();

@@ -9,7 +9,7 @@ import { Mail, MAIL_MS, SendFailure } from './mail.js';
 
 /** The time limit of a request to a webhook, in milliseconds. */
 const WEBHOOK_MS = 10_000;
-/** The time, in seconds, within which a message is sent or has failed. */
+/** The maximum time, in seconds, until the sending of a message has succeeded or failed. */
 export const SENDING_S = Math.max(WEBHOOK_MS, MAIL_MS) / 1000;
 
 /** Sends the messages of alerts by mail or to a webhook. */

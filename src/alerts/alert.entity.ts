@@ -50,7 +50,7 @@ export class Alert {
   @Column('int', { default: 0 })
   failures: number;
 
-  /** The time before which no message is sent again after a failure to send. */
+  /** The earliest time at which a message may be sent again after a failure. */
   @Column('timestamptz', { nullable: true })
   retry_datetime: Date | null;
 

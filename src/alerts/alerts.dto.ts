@@ -54,7 +54,8 @@ const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
 
 /**
  * Declares that a member is allowed only for alerts of one kind. An empty list is allowed for both kinds, because
- * responses contain it. If the kind itself is invalid, the rule does not apply.
+ * responses contain empty lists, and a client may send a response back as a request. If the kind itself is invalid, the
+ * rule does not apply.
  */
 const onlyFor = (member: 'to' | 'url' | 'headers', kind: AlertKind) => ({
   code: 'member_of_other_kind',

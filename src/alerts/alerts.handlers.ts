@@ -110,8 +110,8 @@ function headersOf({ headers }: AlertBody): { name: string; value: string }[] {
 }
 
 /**
- * Returns a fault for each header without a value, unless the stored headers are kept. If the stored headers are kept,
- * returns a fault if their values would be sent to a host for which they were not given.
+ * Returns a fault for each new header without a value. If the request keeps the stored headers, the only possible fault
+ * is a change to another host, for which the stored values were not given.
  */
 function headerFaults(body: AlertBody, kept: Alert | null): Fault[] {
   const { kind, url, headers } = body;

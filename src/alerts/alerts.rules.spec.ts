@@ -78,7 +78,7 @@ describe('the conditions that an alert reports', () => {
     ).toEqual([0]);
   });
 
-  it('an alert reports a condition again when it gets worse (its `mark` rises), not when it improves', () => {
+  it('an alert reports a condition again when it gets worse, but not when it improves', () => {
     expect(
       rounds([
         [0, [down()]],
@@ -104,7 +104,7 @@ describe('the conditions that an alert reports', () => {
     expect(decide([ALERT], unchecked, first.occurrences, times)).toEqual({ occurrences: [], messages: [] });
   });
 
-  it('an alert reports stalled delivery only after a stall of 30 seconds, measured with the machine’s clock', () => {
+  it('an alert reports stalled delivery only after the stall has lasted 30 seconds', () => {
     const stall = down({ condition: 'DELIVERY_STALLED', subject: '', accountCodes: null });
     expect(
       rounds([
@@ -131,7 +131,7 @@ describe('the conditions that an alert reports', () => {
     expect(rounds([[3_601, [recovered(0)]]], alert)).toEqual([]);
   });
 
-  it('a failure that began and ended between two checks is reported once, and not within quiet_s seconds of a report', () => {
+  it('a failure between two checks is reported only once, and never within quiet_s seconds of the last report', () => {
     const over = (began: number, ended: number) =>
       down({ since: later(began), endedAt: later(ended), mark: later(ended).getTime() });
     const holds = (since: number) => down({ since: later(since), mark: later(since).getTime() });

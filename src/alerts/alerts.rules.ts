@@ -5,11 +5,11 @@ import type { Condition, ConditionName } from './conditions.js';
 const DAY_MS = 86_400_000;
 /** The numbers of days before the expiry of a certificate at which a message is sent. */
 const EXPIRY_DAYS = [1, 3, 14] as const;
-/** The time after a recovery, in milliseconds, in which the recovery and the failures before it are still reported. */
+/** The time after a recovery, in milliseconds, for which the recovery and the failures before it are still reported. */
 const RECOVERY_MS = 3_600_000;
 /**
- * The time, in milliseconds, for which a stall must last before the stall is reported. Work that became due while no
- * process ran, or when the sandbox's clock was moved, is done within seconds.
+ * The minimum duration, in milliseconds, of a delivery stall that is reported. Shorter stalls are normal: work that
+ * became due while no process ran, or when the sandbox's clock was moved, is done within seconds.
  */
 const STALL_MS = 30_000;
 
@@ -131,7 +131,8 @@ function pass(
   { now, machine }: RoundTimes,
 ): { occurrence: AlertOccurrence; isTold: boolean } {
   const told = before?.told_datetime ?? null;
-  // A mark in the future is ignored, because it is due to a wrong clock.
+  // The mark of an ended condition is a time. A mark in the future was stored while the clock was wrong, and is
+  // ignored.
   const seen = before?.seen_mark == null || before.seen_mark > now.getTime() ? null : before.seen_mark;
   const isNew = !before?.is_current && (seen === null || mark > seen);
   const isTold = isNew && !isQuiet(told, quietS, now);
@@ -149,8 +150,9 @@ function pass(
 }
 
 /**
- * Returns whether the alert may report the condition. A recovery may be reported if a failure was reported after the
- * last report of a recovery, or if the alert reports no failures. Other conditions may always be reported.
+ * Returns whether the alert may report the condition. A recovery may be reported only if the alert has reported a
+ * failure since the last reported recovery, or if the alert never reports failures. Other conditions may always be
+ * reported.
  */
 function isOwed(
   { name, conditions }: Watched,

@@ -18,11 +18,11 @@ import { expiringStep } from './alerts.rules.js';
 const EXAM_HOURS = 2;
 const UNMATCHED_MINUTES = 60;
 const APPROVAL_HOURS = 24;
-/** The number of newest seals that each check of the audit log compares with the log. */
+/** The number of newest seals (signed hashes of audit rows) that each check of the audit log verifies. */
 const NEWEST_SEALS = 50;
 /**
- * The number of seals that each check of the audit log compares in addition to the newest seals. Successive checks
- * compare successive stretches of the log.
+ * The number of seals that each check of the audit log verifies in addition to the newest seals. Each check continues
+ * where the previous check ended.
  */
 const MORE_SEALS = 200;
 /** The interval between checks of the audit log, in milliseconds. Each check reads thousands of rows. */
@@ -41,7 +41,7 @@ export interface Survey {
 @Injectable()
 export class ConditionSurvey {
   private auditNotBefore = 0;
-  /** The id of the seal at which the next check continues to compare the audit log. */
+  /** The id of the seal (a signed hash of audit rows) with which the next check of the audit log continues. */
   private nextSeal = '0';
 
   constructor(
@@ -79,8 +79,8 @@ export class ConditionSurvey {
     const found = await this.queryBus.execute(new SurveyExamsSoon(EXAM_HOURS));
     return found.map((soon) => ({
       ...ofPartner(soon, 'EXAM_SOON_UNDELIVERED', soon.oldest),
-      // The mark grows, and the condition is reported again, when another exam is less than two hours away and starts
-      // later than the exams that were already reported.
+      // The mark is the start of the latest exam that is less than two hours away. When a later exam comes that close,
+      // the mark grows, and the condition is reported again.
       mark: soon.last_exam_at.getTime(),
       count: soon.count,
       at: soon.first_exam_at,
@@ -119,8 +119,8 @@ export class ConditionSurvey {
     let fault: { fromRow: number | null; because: string | null } | null = newest.agrees
       ? null
       : { fromRow: newest.from_row, because: newest.because };
-    // Fewer than NEWEST_SEALS seals were compared if the log has no other seals, or if one of the newest seals has a
-    // fault. In both cases, no other seals need to be compared.
+    // If fewer than NEWEST_SEALS seals were compared, either the log has no other seals, or one of the newest seals has
+    // a fault. In both cases, no other seals need to be compared.
     if (newest.checked_seals === NEWEST_SEALS) {
       const others = await this.audit.sealsFrom(this.nextSeal, MORE_SEALS);
       this.nextSeal = others.next;
@@ -175,9 +175,8 @@ function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {
 }
 
 /**
- * Returns a condition that holds now, or that has ended. The mark is the time of the latest change: the beginning of a
- * condition that holds, or the end of a condition that has ended. A period whose beginning no survey saw is therefore
- * recognized as new.
+ * Returns a condition that holds now, or that has ended. The mark is the time at which the condition began or, if it
+ * has ended, the time of its end. A condition that began and ended between two surveys is therefore recognized as new.
  */
 function periodOf(
   named: NamedPartner,

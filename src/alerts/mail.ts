@@ -79,7 +79,7 @@ export class Mail implements OnApplicationShutdown {
   }
 }
 
-/** Returns the options that `SMTP_URL` may override with parameters of its query, such as `requireTLS=false`. */
+/** Returns the options that query parameters of `SMTP_URL`, such as `requireTLS=false`, may override. */
 function limits(smtpUrl: string): object {
   const url = new URL(smtpUrl);
   const hasCredentials = url.username !== '' && url.protocol === 'smtp:';

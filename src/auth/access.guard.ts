@@ -75,7 +75,10 @@ export class AccessGuard extends AuthGuard('bearer') {
     return true;
   }
 
-  /** Returns the object from which Passport reads the token. Passport does not get the request itself. */
+  /**
+   * Returns the object from which Passport reads the token. Passport does not get the whole request, because it would
+   * also accept a token in the query or body.
+   */
   override getRequest(context: ExecutionContext): BearerRequest {
     return { headers: context.switchToHttp().getRequest<Request>().headers, lookup: this.lookup };
   }

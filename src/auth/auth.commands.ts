@@ -17,7 +17,10 @@ export class CreateUser extends Command<UserView> {
     readonly accountCodes: readonly string[],
     readonly scopes: readonly Scope[],
     readonly subscriptionIds: readonly string[] = [],
-    /** The faults of the request's form. The handler adds its own faults, and refuses the request if there are any. */
+    /**
+     * The faults that the validation of the request has found. The handler adds its own faults, and refuses the request
+     * if there are any.
+     */
     readonly faults = new Faults(),
   ) {
     super();
@@ -46,7 +49,10 @@ export class UpdateUser extends Command<UserView> {
   constructor(
     readonly username: string,
     readonly changes: UserChanges,
-    /** The faults of the request's form. The handler adds its own faults, and refuses the request if there are any. */
+    /**
+     * The faults that the validation of the request has found. The handler adds its own faults, and refuses the request
+     * if there are any.
+     */
     readonly faults = new Faults(),
   ) {
     super();

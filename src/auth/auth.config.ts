@@ -8,7 +8,7 @@ export class AuthConfig {
   readonly tokenRateLimitPerMinute: number;
   readonly lockoutAttempts: number;
   readonly lockoutS: number;
-  /** Whether users with the scope `admin` or `support` may sign in with a password. */
+  /** Whether users with the `admin` or `support` scope may sign in with a password. */
   readonly operatorPasswords: boolean;
   /** The settings of the identity provider for operators; null if there is none. */
   readonly oidc: OidcSettings | null;

@@ -7,7 +7,7 @@ export interface OidcSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly groupsClaim: string;
-  /** The name of the group whose members get the scope `admin`; null if there is no such group. */
+  /** The name of the group whose members get the `admin` scope; null if there is no such group. */
   readonly adminGroup: string | null;
   /**
    * The prefix of the names of groups that grant `support` for an account: the account code follows the prefix. Null if

@@ -18,9 +18,9 @@ import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
-// Finds the eligibility records that have a booking whose code begins with the given prefix. Each record is found at
-// its first matching code. The statement counts the earlier matches instead of using EXISTS: with EXISTS, PostgreSQL
-// would read all bookings if many codes match.
+// Finds the eligibility records that have a booking whose code begins with the given prefix. Each record is found only
+// once, by its first matching code. The first code is the code with no earlier matches. The matches are counted,
+// because with NOT EXISTS PostgreSQL would read all bookings if many codes match.
 const ELIGIBILITIES_OF = prepared(
   'booking-eligibilities-of',
   `SELECT svc_eligiblity_id FROM bookings found

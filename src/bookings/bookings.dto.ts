@@ -52,7 +52,7 @@ export class BookingRequest {
   allow_overlap?: boolean | null;
 }
 
-/** The rule for the query parameter `status`. As for eligibilities, a status is accepted in upper or lower case. */
+/** The rule for the `status` query parameter. As for eligibilities, a status is accepted in upper or lower case. */
 const statusFilter: Rule = {
   schema: oneOf(BOOKING_STATUSES, 'status_invalid', { anyCase: true }).schema,
   faults: (value) =>

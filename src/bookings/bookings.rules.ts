@@ -58,8 +58,8 @@ const SITE_MEMBERS = ['location_code', 'location_name', 'location_address'] as c
 /**
  * Checks the location of an appointment: a test site needs code, name, address and time zone; a remote exam has only
  * the candidate's time zone.
- * @param faults the faults that the check of the request's form has found; if the delivery mode has a fault, the
- * location is not checked
+ * @param faults the faults that the validation of the request has found; if the delivery mode has a fault, the location
+ * is not checked
  */
 export function locationFaults(
   { delivery_mode, ...location }: Partial<Location> & { delivery_mode: DeliveryMode },

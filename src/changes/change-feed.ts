@@ -56,8 +56,8 @@ const HORIZON = `SELECT ${GENERATION} AS generation,
 const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 1000000)::bigint AS recorded_us`;
 const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 
-// Reads the horizon and a page of entries in one snapshot. Each kind of entry is read from an index that is sorted like
-// the feed, so a kind without entries costs nothing.
+// Reads a page of entries, and the horizon up to which entries are shown, in one snapshot. Each kind of entry is read
+// from an index that is sorted like the feed, so a kind without entries costs nothing.
 const READ = prepared(
   'changes-read',
   `WITH horizon AS MATERIALIZED (${HORIZON})
@@ -96,15 +96,16 @@ const READ_LAST = prepared(
 );
 
 /**
- * A row that the statement for a page returns: the horizon and an entry. An empty page has one row, which has no entry.
+ * A row of the statement that reads a page: an entry, and the horizon up to which entries are shown. For an empty page,
+ * the statement returns one row without an entry.
  */
 type Answered<Row> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Row;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Reads the committed change feed entries about the given records, newest first. The result has no cursor, so no
-// horizon is needed.
+// Reads the committed change feed entries about the given records, newest first. Unlike a page of the feed, the result
+// has no cursor, so no entries need to be held back.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
@@ -185,8 +186,8 @@ export class ChangeFeed {
       ]);
       const horizon = horizonOf(rows[0]);
       asked ??= horizon;
-      // The partition of the cursor's entry may be dropped while the request waits. The horizon of each read therefore
-      // decides whether the cursor is still valid.
+      // While the request waits, the partition that contains the cursor's entry may be dropped. Each read therefore
+      // checks again whether the cursor is still valid.
       const isDropped = from.recorded_us < horizon.kept_from_s * 1_000_000;
       if (after !== null && (after.completeUntilS - DAY_S < horizon.kept_from_s || !(rows[0].is_known || isDropped)))
         throw cursorExpired.error();
@@ -219,8 +220,8 @@ function horizonOf({ horizon_generation, xmin, xmax, now_s, kept_from_s }: Answe
 }
 
 /**
- * Returns whether all transactions that were running at the time of the request have ended. A newer generation of the
- * feed implies that they have.
+ * Returns whether all transactions that were running at the time of the request have ended. A new generation of the
+ * feed (after a restore) implies that they have, because it begins only after all writers have ended.
  */
 function hasSettled(asked: Horizon, { generation, xmin }: Horizon): boolean {
   return generation !== asked.generation || xmin >= asked.xmax;

@@ -93,7 +93,8 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
   }
 
   /**
-   * @throws DomainError forbidden_operation if the record is ABSENT and the candidate already has a newer live record
+   * @throws DomainError forbidden_operation if the record is ABSENT and the candidate already has a newer eligibility
+   * for the test that is still live
    */
   private async reopen(record: BookedEligibility, now: Date): Promise<BookedEligibility> {
     const status = isWindowOver(record, now) ? 'EXPIRED' : openStatus(record);

@@ -210,8 +210,8 @@ export class CatalogueCheck {
 }
 
 /**
- * Returns the portions of the record: the requested portions, or the current portions if the request omits or repeats
- * them.
+ * Returns the portions that the record will have: the requested portions, or the current portions if the request omits
+ * them or names the same ones.
  */
 function portionsOf(
   body: EligibilityModel,

@@ -122,7 +122,9 @@ async function judged(
   return newRecord(accountCode, body, checked, now);
 }
 
-/** Returns a fault if the window of the record does not end in the future, or does not end after its start. */
+/**
+ * Returns a fault if the scheduling window of the record does not end in the future, or does not end after its start.
+ */
 function windowFaults(body: EligibilityModel, now: Date, faults: Faults): Fault[] {
   const start = faults.concern('/schedule_start_date') ? null : dateOf(body.schedule_start_date);
   const end = faults.concern('/eligibility_end_date') ? null : dateOf(body.eligibility_end_date);

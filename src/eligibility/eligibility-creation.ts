@@ -113,7 +113,7 @@ const FIND_OBSTACLES = prepared(
 export class EligibilityCreation {
   private readonly unheardCreation: Batched<object, Created & { n: number }>;
   private readonly creation: Batched<object, Created & { n: number }>;
-  /** The accounts that are known to have subscribers. The set saves a statement; the SQL checks again. */
+  /** The accounts known to have subscribers. For them, no attempt is made to create records without events. */
   private readonly heard = new Set<string>();
 
   constructor(
@@ -225,8 +225,8 @@ export class EligibilityCreation {
   }
 
   /**
-   * Builds the statement's row for the record, with a new id and the creator. Members without a value are omitted,
-   * which saves parsing.
+   * Builds the row to insert for the record, with a new id and the creator. Members without a value are omitted, which
+   * saves parsing.
    */
   private rowOf(record: NewEligibility): object {
     const { caller, requestId, traceparent } = requestContext();

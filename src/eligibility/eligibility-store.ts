@@ -282,8 +282,8 @@ export class EligibilityStore {
   }
 
   /**
-   * Immediately writes the given members of the record, and the time of the change. If the change revives a record
-   * while another transaction creates a live one, the unit of work is repeated.
+   * Immediately writes the given members of the record, and the time of the change. If the change makes the record live
+   * again while another transaction creates a live record, the unit of work is repeated.
    */
   async change(record: Eligibility, changes: Partial<Eligibility>, now: Date): Promise<Eligibility> {
     Object.assign(record, changes, { updated_datetime: now });

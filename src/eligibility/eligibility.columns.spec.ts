@@ -22,7 +22,7 @@ describe('the columns of a record', () => {
     expect(gaps(columns)).toEqual([]);
   });
 
-  it('the column check reports an entity column that is in no list, and a listed column that the entity lacks', () => {
+  it('the column check reports an entity column that is not listed, and a listed column that the entity lacks', () => {
     expect(gaps(columns.filter((name) => name !== 'suffix'))).toEqual(['suffix']);
     expect(gaps([...columns, 'nickname'])).toEqual(['nickname']);
   });

@@ -19,8 +19,8 @@ export interface BookedEligibility extends Eligibility {
 }
 
 /**
- * Creates an eligibility record. `faults` contains the faults that the check of the body's form has found. The handler
- * adds further faults that it finds, and refuses the request if there are any.
+ * Creates an eligibility record. `faults` contains the faults that the validation of the body has found. The handler
+ * adds its own faults, and refuses the request if there are any.
  */
 export class CreateEligibility extends Command<Eligibility> {
   constructor(
@@ -32,7 +32,7 @@ export class CreateEligibility extends Command<Eligibility> {
   }
 }
 
-/** The body of a request for a new record, and the faults of its form. */
+/** The body of a request for a new record, and the faults that the validation of the body has found. */
 export interface NewRecord {
   readonly body: EligibilityModel;
   readonly faults: Faults;
@@ -46,7 +46,7 @@ export type Creation = { readonly created: string } | 'OBSTRUCTED' | DomainError
 
 /**
  * The results of {@link JudgeCreations}, in the order of the bodies: each creation is refused, or ready to be written.
- * Only the module's own handlers read the content.
+ * Only handlers of the eligibility module read this object.
  */
 export interface JudgedCreations {
   readonly answers: readonly (NewEligibility | DomainError)[];

@@ -41,9 +41,7 @@ export const clientEligibilityIdRule = text({
 
 /** The path parameters of the routes that concern one candidate. */
 export class CandidatePath extends AccountPath {
-  /**
-   * The validation rule for this path parameter accepts `.` and `..`, although neither can be the id of a candidate.
-   */
+  /** This path parameter may also be `.` or `..`. No candidate has such an id, so no record is found. */
   @Field(code(50, candidateId), { required: true })
   candidate_id: string;
 }

@@ -20,8 +20,8 @@ export interface LaunchSubject {
   /** Whether an operator has put the record on hold. The test can be launched after the hold is released. */
   held: boolean;
   /**
-   * The earliest time at which a booked exam can be launched, if the test defines this time; null if there is no
-   * booking.
+   * The earliest time at which a booked exam can be launched. Null if there is no booking, or if the test does not
+   * limit how early its exams can be launched.
    */
   available_from: Date | null;
 }
@@ -94,8 +94,8 @@ export interface ExportedEligibility {
 }
 
 /**
- * Asks for a batch of an account's records, newest first. The batch has at most `take` records that are older than the
- * given position; null begins with the newest record.
+ * Asks for a batch of an account's records, newest first. The batch has at most `take` records, all older than the
+ * position `before`. If `before` is null, the batch begins with the newest record.
  */
 export class ReadEligibilities extends Query<ExportedEligibility[]> {
   constructor(
@@ -123,10 +123,10 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 }
 
 /**
- * Searches records for operators. The result begins with the records whose ids are given, in the order of these ids.
- * The records that match the text follow: an id, an e-mail address or a postal code begins with the text, the name
- * contains each word of the text, or a telephone number ends with the digits of the text. These records are sorted by
- * the matching member and its value. The result contains at least the first `skip + take` records.
+ * Searches records for operators. Records with the given ids come first, in the order of the ids. Then come the records
+ * that match the text: an id, an e-mail address or a postal code begins with the text, the name contains each word of
+ * the text, or a telephone number ends with the digits of the text. Matching records are sorted by the kind of match,
+ * and then by the value that matches. The first `skip` records are left out, and at most `take` records are returned.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(

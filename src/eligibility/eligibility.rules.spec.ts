@@ -101,7 +101,7 @@ it('province_state in the United States accepts only USPS codes in upper case', 
   for (const code of ['ny', 'New York', 'ZZ', 'ON', '']) expect([code, isUspsCode(code)]).toEqual([code, false]);
 });
 
-it('a record has each requested portion once, or the test’s only portion if the request names none', () => {
+it('a record contains each requested portion once, or the test’s only portion if the request names none', () => {
   expect(chosenPortions([], ['A'])).toEqual(['A']);
   expect(chosenPortions([], ['A', 'B'])).toEqual([]);
   expect(chosenPortions(['B', 'A', 'B'], ['A', 'B'])).toEqual(['B', 'A']);

@@ -89,7 +89,7 @@ export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean
   return ALLOWED[trigger].includes(status);
 }
 
-/** The names of the triggers in the API. A trigger is an action on a record. */
+/** The names of the actions in the API, in the order of {@link TRIGGERS}. */
 export const ACTIONS = TRIGGERS.map((trigger) => trigger.toUpperCase().replaceAll(' ', '_'));
 export type Action = string;
 
@@ -154,7 +154,7 @@ export function isUspsCode(code: string): boolean {
   return USPS_CODES.has(code);
 }
 
-/** Returns whether two lists have the same members; their order and repetitions do not matter. */
+/** Returns whether two lists have the same members, regardless of order and duplicates. */
 export function isSameSet(left: readonly string[], right: readonly string[]): boolean {
   const members = new Set(left);
   return members.size === new Set(right).size && right.every((member) => members.has(member));

@@ -16,9 +16,10 @@ const BATCH = 500;
 /** The maximum share of the process's time that this sweep may take. */
 const SHARE = 1 / 20;
 
-// Locks, for one account, the open records whose window ends within one of the given numbers of days, unless the end
-// was already announced for this number of days. $1: account; $2: numbers of days; $3: current time; $4: the earliest
-// end to read, which is the last end of the previous batch.
+// Locks, for one account, the open records whose scheduling window will soon end. A record is returned once for each
+// given number of days in which its window ends, unless the end was already announced for this number of days. $1:
+// account; $2: numbers of days; $3: current time; $4: the earliest end to read, which is the last end of the previous
+// batch.
 const LOCK_ENDING = prepared(
   'eligibility-lock-ending',
   `SELECT e.svc_eligiblity_id, e.eligibility_end_date, announced.days
@@ -31,8 +32,8 @@ const LOCK_ENDING = prepared(
          AND made.eligibility_end_date = e.eligibility_end_date AND made.days = announced.days)
    ORDER BY e.eligibility_end_date, announced.days DESC LIMIT ${BATCH} FOR UPDATE OF e SKIP LOCKED`,
 );
-// The time of the change EXPIRING is the given number of days before the end of the window, or the time of the record's
-// last change if that is later.
+// The time of an `EXPIRING` change is the given number of days before the end of the window. If the record changed
+// after that, the time of its last change is used instead.
 const ANNOUNCE = prepared(
   'eligibility-announce-end',
   `WITH noted AS (
@@ -66,9 +67,10 @@ interface Ending {
 }
 
 /**
- * Announces, with the change EXPIRING, that the window of a record will end. There is one announcement for each
- * configured number of days before the end. Each announcement is made once, even if several processes sweep at the same
- * time: a row that prevents a second announcement is stored in the same transaction, while the record is locked.
+ * Announces in advance that the scheduling window of an eligibility record will end, as an `EXPIRING` change. Each
+ * account configures how many days in advance; there may be several announcements. Each announcement is made only once,
+ * even if several processes sweep at the same time: a row that prevents a second announcement is stored in the same
+ * transaction, while the record is locked.
  */
 @Injectable()
 export class ExpiringSweep {
@@ -106,8 +108,8 @@ export class ExpiringSweep {
   }
 
   /**
-   * Announces the ends of a batch of windows. Returns the latest of these ends if the batch was full; null if this was
-   * the last batch.
+   * Announces the end of each window in a batch. Returns the latest end in the batch; null if there are no more
+   * batches.
    */
   private announce({ account_code, expiring_days }: ExpiringDays, after: Date): Promise<Date | null> {
     return this.unitOfWork.run(async () => {

@@ -6,10 +6,11 @@ import type { Eligibility } from './eligibility.entity.js';
 type Attribute = Eligibility['additional_attributes'][number];
 
 /**
- * Refuses a line of an import file that names a record other than the record that the line would change.
+ * Refuses a line of an import file if the id in the line is not the id of the record that the line would change.
  * @param found the record that the line would change
  * @param records all records of the candidate and test, newest first
- * @throws DomainError record_differs; eligibility_closed and eligibility_not_found for a named record that is closed
+ * @throws DomainError record_differs; eligibility_closed and eligibility_not_found when the record with that id is
+ * closed
  */
 export function assertMeant(
   { svcEligibilityId: named, clientEligibilityId = null }: Pick<NamedRecord, 'svcEligibilityId'> & Partial<NamedRecord>,

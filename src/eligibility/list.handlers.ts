@@ -22,8 +22,8 @@ export class ListEligibilities extends Query<Eligibility[]> {
   }
 }
 
-// The values of the parameters are hidden from the planner (`unestimated`). A connection therefore uses the same plan
-// for all values, from the first execution on.
+// `unestimated` hides the values of the parameters from the planner. Each connection therefore makes one plan, at the
+// first execution, and uses it for all values.
 const ACCOUNT = `account_code = ${unestimated('$1::text')}`;
 const AFTER = afterCursor(unestimated('$2::bigint'));
 const STATUSES = `ANY (${unestimated('$4::text[]')}::text[])`;
@@ -57,7 +57,8 @@ const OF_ACCOUNT = prepared(
    ORDER BY position DESC LIMIT $3`,
 );
 // Selects the records that have expired but whose expiry is not yet stored. They are few, because the sweep stores an
-// expiry within seconds. The current time is not hidden from the planner, which therefore expects few rows.
+// expiry within seconds. The planner can see the value of the current time (no `unestimated`), and therefore expects
+// few rows.
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities
@@ -71,11 +72,11 @@ const STATUS_NOW = `CASE WHEN ${OPEN} AND eligibility_end_date <= ${NOW} THEN 'E
 const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS NULL OR test_code = ${TEST_CODE})`;
 const SINCE = unestimated('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
-// Selects the records that changed in an interval of time. A record also changes when its end date passes, without a
-// write. Both conditions on times have two bounds: for a condition with one bound, the planner would expect a third of
-// the table to match and scan the table. The changed records are found and sorted by the columns of the sort key, and
-// whole records are read only for the page. If the only row contains no record and `are_many` is true, too many records
-// have changed for this plan.
+// Selects the records that have changed since a given time. A record also changes when its end date passes, although no
+// row is written. Both conditions on times have an upper and a lower bound. With only one bound, the planner would
+// expect a third of the table to match, and would scan the table. The changed records are found and sorted by the
+// columns of the sort key, and whole records are read only for the page. If too many records have changed for this
+// plan, the result is a single row without a record, in which `are_many` is true.
 const OF_CHANGED = prepared(
   'eligibility-of-changed',
   `WITH changed AS MATERIALIZED (
@@ -95,8 +96,9 @@ const OF_CHANGED = prepared(
    ) AS record ON true
    ORDER BY position DESC`,
 );
-// Selects a page of changed records by scanning the account's records, newest first. The scan is used if too many
-// records have changed to sort them. With so many changed records, the scan soon finds enough of them for the page.
+// Selects a page of changed records by scanning the account's records, newest first. The scan is used if so many
+// records have changed that sorting them would be slow. In that case, the scan soon finds enough changed records to
+// fill the page.
 const OF_MANY_CHANGED = prepared(
   'eligibility-of-many-changed',
   `SELECT * FROM (SELECT * FROM eligibilities
@@ -106,8 +108,8 @@ const OF_MANY_CHANGED = prepared(
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 
-// Compares the ids exactly, and also without regard to case, so that the index for searches is used: the index contains
-// client_eligibility_id in lower case. It also contains cancelled records.
+// Compares the ids twice: exactly, and regardless of case. The second condition lets the planner use the search index,
+// which contains client_eligibility_id in lower case. The index includes cancelled records.
 const OF_CLIENT_ID = prepared(
   'eligibility-list-of-client-id',
   `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${unestimated('$8::text')})

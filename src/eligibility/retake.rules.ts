@@ -3,7 +3,7 @@ import { formatOptionalDateTime } from '../platform/clock.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { retakeNotAllowed } from './eligibility.errors.js';
 
-/** The members of an eligibility record that show whether and when it was an attempt at its test. */
+/** The members of an eligibility record that show whether the candidate attempted the test, and when. */
 export type Attempt = Pick<Eligibility, 'status' | 'last_event_at'>;
 
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@ import { Entity, PrimaryColumn } from 'typeorm';
 
 /**
  * A string by which operators find an eligibility record: a name, a phone number or a postal code. Triggers on the
- * table `eligibilities` update these rows when a record changes.
+ * `eligibilities` table update the search keys when a record changes.
  */
 @Entity('eligibility_search_keys')
 export class SearchKey {

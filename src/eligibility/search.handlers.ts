@@ -18,11 +18,11 @@ const beginsWith = (rank: number, value: string, where = '') => `
       AND case_folded(${value}) ~<=~ ${unestimated(`case_folded($2::text) || U&'\\+10FFFF'`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${unestimated('$4::bigint')}) AS hit`;
 
-/** The maximum number of a name's words that have search keys. The migrations define this number. */
+/** The maximum number of words of a name for which search keys are stored. The migrations define this number. */
 const MOST_WORDS = 8;
 /**
- * The searched text in the form in which names are compared: its words, without case, accents and punctuation. Phone
- * numbers and postal codes are searched only if the text may be a phone number or a postal code.
+ * The searched text in the form in which names are compared: its words in lower case, without accents and punctuation.
+ * Phone numbers and postal codes are searched only if the text may be a phone number or a postal code.
  */
 const ASKED = `
   SELECT name, words, pattern, ARRAY(
@@ -50,7 +50,7 @@ const BEGINNINGS = `
     SELECT key, svc_eligiblity_id FROM eligibility_search_keys
     WHERE account_code = mine.account AND ${beginsAt('beginning')}
     ORDER BY key, svc_eligiblity_id ${PAGE_OF_KEYS}) AS hit`;
-/** The number of matching search keys at which a word of a name counts as frequent; further keys are not counted. */
+/** The number of search keys at which a word of a name counts as frequent. Counting stops at this number. */
 const FREQUENT = 500;
 /**
  * SQL: names that contain every searched word, in any order. The search scans the search keys that begin with the

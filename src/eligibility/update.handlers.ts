@@ -109,7 +109,8 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
 }
 
 /**
- * Returns the record that the request changes: the live record or, if there is none, the newest expired record.
+ * Returns the record that the request changes: the candidate's open record for the test or, if there is none, the
+ * newest expired record.
  * @throws DomainError eligibility_closed, eligibility_not_found
  */
 export function addressed(records: RecordsOfTest): Eligibility {
@@ -126,7 +127,8 @@ interface Vouchers {
 
 /**
  * Returns the voucher codes that the record will have. If the body has no list, the record keeps its codes. Null
- * removes all codes. A list replaces the codes if it is the whole set; otherwise, its codes are added.
+ * removes all codes. If `isWholeSet` is true, a list replaces the record's codes; otherwise, the codes in the list are
+ * added.
  */
 function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: string[], isWholeSet: boolean): string[] {
   if (codes === undefined) return applied;

@@ -22,8 +22,8 @@ const LONGEST_MARK = 4;
 /**
  * Converts a body to UTF-8 without a byte order mark, chunk by chunk. The byte order mark determines the encoding;
  * without a mark, the declared encoding applies.
- * @throws DomainError when the body is a file of another type or is not in the declared encoding; its detail says what
- * to do
+ * @throws DomainError when the body is another type of file (such as a spreadsheet), or is not in the declared
+ * encoding; the `detail` of the error says what to do
  */
 export async function* textOf(
   pieces: AsyncIterable<Buffer>,

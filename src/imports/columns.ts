@@ -65,7 +65,7 @@ function namesOf(dto: typeof CandidateModel | typeof EligibilityModel): string[]
   return [...formOf(dto).fields.keys()];
 }
 
-/** The member of an eligibility that the cells of a column fill. */
+/** The meaning of a column: the action, the id of the record, a member, an attribute, or nothing (`idle`). */
 type Place =
   | { kind: 'action' }
   | { kind: 'id' }
@@ -85,8 +85,8 @@ export interface LineModel {
    */
   readonly model: Record<string, unknown> & { candidate: Record<string, unknown> };
   /**
-   * The attributes with a value, in the model's order. In a line that updates a record by its id, the attributes with
-   * an empty cell follow.
+   * The attributes that have a value, in the order of the columns. If the line updates a record by its id, they are
+   * followed by the attributes whose cells are empty.
    */
   readonly attributes: { key: string; value: string | null }[];
 }
@@ -142,7 +142,7 @@ export class Columns {
     return this.places.length;
   }
 
-  /** Returns the cell with the given member of a line, even if other values of the line are invalid. */
+  /** Returns the candidate id or the test code in a line, even if other values of the line are invalid. */
   cellAt(cells: readonly string[], name: 'candidate_id' | 'test_code'): string {
     const sought = name === 'test_code' ? TEST_CODE : CANDIDATE_ID;
     return (
@@ -153,8 +153,8 @@ export class Columns {
   }
 
   /**
-   * Returns the eligibility and the action of a line. An empty cell means that the member is omitted. In an update that
-   * names its record, an empty cell means null.
+   * Returns the eligibility and the action of a line. An empty cell means that the member is omitted. If the line
+   * updates a record by its id, an empty cell means null.
    */
   read(cells: readonly string[]): LineModel {
     const cellOf = (kind: Place['kind']) => cells[this.places.findIndex((place) => place.kind === kind)] || null;

@@ -5,7 +5,7 @@ import { ApiProduces, ApiResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { sharingReads } from '../platform/overload/read-share.js';
 
-/** Documents in the OpenAPI description that a route responds with a CSV file. */
+/** Adds to the OpenAPI description that the route returns a CSV file. */
 export const CsvAnswer = (description: string) =>
   applyDecorators(
     ApiProduces('text/csv'),

@@ -39,7 +39,7 @@ export class ImportPersonalData extends PersonalData {
     return { import_rows, import_reports, import_files: named.map(({ file_name }) => file_name) };
   }
 
-  /** Erases the person from the reports and the file names of imports. The outcomes of the rows remain. */
+  /** Erases the person's data from the reports and the file names of imports. The outcomes of the rows remain. */
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     for await (const chunk of this.store.done(subject.accountCode)) {
       if (!chunk.outcomes.some((row) => tellsOf(row, subject))) continue;
@@ -87,7 +87,7 @@ function valueOf(row: WaitingRow): unknown {
   }
 }
 
-/** Returns a row as the person may see it: each cell under the name of its column. */
+/** Returns a row as it appears in an export of the candidate's data: each cell under the name of its column. */
 function shownOf(columns: readonly string[] | null): (row: WaitingRow) => unknown {
   return (row) =>
     'cells' in row ? Object.fromEntries(columns!.map((name, index) => [name, row.cells[index] ?? ''])) : valueOf(row);

@@ -90,8 +90,8 @@ export const END = prepared(
    WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *`,
   acrossAccounts.keyInHand,
 );
-// Deletes rows that will never be processed. The statement has its own transaction, because a worker locks its chunk
-// before the import.
+// Deletes rows that will never be processed. The statement has its own transaction: a worker locks its chunk before the
+// import, so a common transaction could deadlock with the worker.
 export const REMOVE_UNDONE = prepared(
   'import-remove-undone',
   `DELETE FROM eligibility_import_chunks chunk USING eligibility_imports ended

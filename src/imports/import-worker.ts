@@ -53,7 +53,7 @@ class DryRun extends Error {
  * 3. After a crash, the import is claimed again when the lease has expired, and continues with the first uncommitted
  *    chunk.
  * 4. Each time an import has been claimed, the sender's rights are checked. The import ends if the sender has lost the
- *    scope `create` or access to the account. Rows that need another lost scope are refused.
+ *    `create` scope or access to the account. If the sender has lost another scope, the rows that need it are refused.
  * 5. A process works on one import at a time, over one connection. While other requests are running, it processes a
  *    single chunk and then pauses.
  *

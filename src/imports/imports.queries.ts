@@ -6,5 +6,5 @@ export interface ImportMark {
   readonly mark: string;
 }
 
-/** Asks for the mark of each account that has imports. The mark shows whether the account's imports have progressed. */
+/** Asks, for each account that has imports, for a value that shows whether its imports have progressed. */
 export class MarkImports extends Query<readonly ImportMark[]> {}

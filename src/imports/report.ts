@@ -25,8 +25,8 @@ const written = (row: ReportRow): string => writeLine(COLUMNS.map((column) => ro
 export const reportHead = (): string => BYTE_ORDER_MARK + writeLine(COLUMNS);
 
 /**
- * Returns the report's lines about some rows: for each row one line, or one line for each fault and warning. The lines
- * about a dry run contain no record ids.
+ * Returns the report's lines about some rows. A row with faults or warnings has a line for each of them; any other row
+ * has one line. The report of a dry run contains no record ids.
  * @param only the outcome of the rows that are included; undefined for all rows
  */
 export function reportLines(

@@ -25,8 +25,8 @@ export class RowReader {
 
   /**
    * Yields the rows of a body.
-   * @throws DomainError malformed_csv, malformed_ndjson, payload_too_large; validation_error with every fault of the
-   * columns
+   * @throws DomainError malformed_csv, malformed_ndjson, payload_too_large; validation_error with all faults in the
+   * header line
    */
   rows(pieces: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
     const isCsv = this.form.format === 'CSV';
@@ -144,8 +144,8 @@ function separatorIn(header: string): string {
 }
 
 /**
- * Keeps the bytes that were passed to the parser and may be needed to find the number of a line: the bytes that are not
- * yet parsed, and, before them, as many bytes as the longest possible row has.
+ * Keeps the most recent bytes that were passed to the parser, so that the line number of an error can be determined.
+ * They include the bytes that are not parsed yet, and at least the length of the longest possible row before them.
  */
 class PassedLines {
   private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];

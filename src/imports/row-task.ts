@@ -24,7 +24,7 @@ const actionRule = oneOf(ACTIONS, 'action_invalid');
  */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
-/** The form of generated record ids, without the letter that the setting `CELL` puts before them. */
+/** The form of generated record ids, without the letter from the `CELL` setting that precedes them. */
 const RECORD_ID = /^[A-HJKMNP-TV-Z2-9]{8}$/;
 const LONGEST_VALUE = 1000;
 

@@ -31,12 +31,12 @@ export type RowGroup =
 
 /**
  * Processes the rows of a chunk in order, in the current transaction, with the handlers that also serve requests about
- * one record. Before the transaction, the form of the rows and the new records themselves are checked.
+ * one record. The form of the rows, and the content of new records, are checked before the transaction.
  *
  * 1. A row that cannot be read, or whose form is invalid, is refused immediately. A row that would create a record, but
  *    names an existing record, is also refused immediately.
- * 2. Consecutive rows that only create records are passed to their handler together, which uses one statement. Two of
- *    them must not be about the same record: the later row begins the next group.
+ * 2. Consecutive rows that only create records are passed to their handler together, which uses one statement. If two
+ *    of these rows are about the same record, the later row begins the next group.
  * 3. Every other row is processed alone, in its own savepoint of the transaction. If a group fails as a whole, each of
  *    its rows is processed alone. If an existing record may block a single row of a group, this row is also processed
  *    alone.

@@ -1,6 +1,6 @@
 import { Query } from '@nestjs/cqrs';
 
-/** A partner, with the names under which alert messages mention it. */
+/** A partner, with the data by which alert messages identify it. */
 export interface NamedPartner {
   readonly subscription_id: string;
   readonly account_code: string;
@@ -30,13 +30,13 @@ export interface PartnerSigns extends NamedPartner {
   readonly client_certificate_not_after: Date | null;
 }
 
-/** Asks, in all accounts, for the signs that partners need attention. UNVERIFIED partners are left out. */
+/** Asks for signs that partners need attention, in all accounts. UNVERIFIED partners are left out. */
 export class SurveyPartnerSigns extends Query<readonly PartnerSigns[]> {}
 
 /** A partner's undelivered notifications about exams that start soon. */
 export interface ExamsSoon extends NamedPartner {
   readonly count: number;
-  /** The creation time of the oldest notification that the count includes. */
+  /** The time at which the oldest of these notifications was created. */
   readonly oldest: Date;
   readonly first_exam_at: Date;
   readonly last_exam_at: Date;

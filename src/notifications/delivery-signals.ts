@@ -78,7 +78,7 @@ export class DeliverySignals {
     this.loop = loop;
   }
 
-  /** Connects the waiting polls, which receive the signals of all processes while this process listens. */
+  /** Connects the component that holds open polls. It then receives the signals of all processes. */
   connectPolls(polls: PollReceiver): void {
     this.polls = polls;
   }
@@ -104,8 +104,8 @@ export class DeliverySignals {
   }
 
   /**
-   * Reports a change to a subscription to all processes. No loop uses the old settings after the current transaction
-   * has committed.
+   * Informs all processes that a subscription has changed. Once the current transaction has committed, no delivery loop
+   * uses the old settings.
    * @param isNewAddress whether the subscription's new address has just been verified
    */
   changed(subscriptionId: string, isNewAddress: boolean): void {
@@ -115,9 +115,9 @@ export class DeliverySignals {
   }
 
   /**
-   * Resolves when no process can start an attempt for a partner that was suspended or has a new address. All processes
-   * have then released their claims for the partner or marked their attempts as begun, and make no further claims with
-   * its old settings.
+   * Resolves when no process can start an attempt for a partner that was suspended or has a new address. By then, each
+   * process has released its claims for the partner or marked the attempts as begun. No process makes further claims
+   * with the partner's old settings.
    * @throws DomainError `service_unavailable` when a process neither releases its claims nor loses its leases
    */
   async stopped(subscriptionId: string): Promise<void> {

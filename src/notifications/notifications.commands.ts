@@ -2,8 +2,8 @@ import { Command } from '@nestjs/cqrs';
 import type { Fault } from '../platform/errors.js';
 
 /**
- * Creates the notifications for the events of a booking or record up to the given event, and marks these events as
- * settled.
+ * Creates the notifications for the events of a booking or an eligibility record, up to the given event, and marks
+ * these events as settled.
  */
 export class TranslateEvents extends Command<void> {
   constructor(

@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * The places where two parties of the delivery protocol can race, each named after the latest event:
+ * The points at which two parties of the delivery protocol can race. Each is named after the step that has just ended
+ * or is running:
  *
- * - `claimed`, `probe claimed`: rows are leased to this process, which has not queued them yet;
- * - `attempt ended`: the partner has answered, and nothing is recorded yet;
- * - `translating`, `translated`: before the statement that translates events, and after it, when rows that were created
- *   claimed are not yet sent;
+ * - `claimed`, `probe claimed`: this process has leased rows, but has not queued them yet;
+ * - `attempt ended`: the partner has answered, but the outcome is not recorded yet;
+ * - `translating`: the statement that translates events is about to run;
+ * - `translated`: that statement has run, and the notifications that it claimed are not yet sent;
  * - `changing subscription`: the transaction is about to commit;
- * - `handed over`: items of a bulk job have their rows in `deliveries`, and no loop has been woken yet.
+ * - `handed over`: items of a bulk job have rows in `deliveries`, but no delivery loop has been woken yet.
  */
 export type RacePoint =
   | 'claimed'

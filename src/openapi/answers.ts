@@ -58,8 +58,8 @@ function merged(example: unknown, stated: Record<string, unknown>): unknown {
 }
 
 /**
- * Builds an example for a schema. The example of a member is found by the model that contains the member, else by the
- * member's name, else by the member's schema.
+ * Builds an example for a schema. The example of a member is looked up by model and member name, and then by member
+ * name alone. If neither exists, the example is derived from the member's schema.
  */
 class Examples {
   constructor(

@@ -149,8 +149,8 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     raw: false,
     swaggerOptions: {
       persistAuthorization: false,
-      // All sections of Swagger UI are collapsed: with 150 rows or more, Swagger UI renders only the visible rows, and
-      // the browser's own search would not find the other rows.
+      // All sections of Swagger UI are collapsed at first, to keep the page below 150 rows. From 150 rows on, Swagger
+      // UI renders only the visible rows, and the browser's own search would not find the rest.
       docExpansion: 'none',
       displayRequestDuration: true,
       tryItOutEnabled: true,

@@ -11,8 +11,8 @@ export interface Surroundings {
   account_code: string;
   partner: { partner_url: string; ca_pem?: string };
   /**
-   * Values of parameters and members with which the examples work, by operation; the values under `*` apply to all
-   * operations (src/sandbox/sandbox-examples.ts).
+   * For each operation, the values of parameters and members that its examples need in order to work. The values under
+   * `*` apply to all operations (src/sandbox/sandbox-examples.ts).
    */
   examples?: Record<string, Record<string, string>>;
 }

@@ -82,8 +82,8 @@ function headersOf(path: string, { parameters = [], deprecated }: Operation, sta
   const isOpen = HAS_NO_QUOTA.test(path);
   const headers: Name[] = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
   if (status === 429 || (status === 503 && !isOpen)) headers.push('Retry-After');
-  // The routes for test results respond with 500 where other routes respond with 503. Their responses with 500
-  // therefore have `Retry-After`.
+  // The routes for test results respond with 500 instead of 503. Their 500 responses therefore have the `Retry-After`
+  // header that 503 responses usually have.
   if (status === 500 && TAKES_RESULTS.test(path)) headers.push('Retry-After');
   if (status === 409 && takes('Idempotency-Key')) headers.push('Retry-After');
   if (status === 401 || (status === 403 && !IS_DOCUMENT.test(path))) headers.push('WWW-Authenticate');

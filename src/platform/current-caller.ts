@@ -3,8 +3,8 @@ import type { Request } from 'express';
 import type { Caller } from './context/caller.js';
 
 /**
- * Asks again who the caller of a long-running request is. The result is null if the caller's token or session is no
- * longer valid. The query does not extend the session. The auth module answers the query.
+ * Checks the caller of a long-running request again, and returns the caller; null if the token or session is no longer
+ * valid. The check does not extend the session. The auth module handles this query.
  */
 export class FindCaller extends Query<Caller | null> {
   constructor(readonly request: Request) {

@@ -34,7 +34,7 @@ export class EnvironmentReader {
     return this.raw(name) ?? fallback;
   }
 
-  /** Reads a variable whose text must match the pattern; returns an empty text if it is not set. */
+  /** Reads a variable whose text must match the pattern; returns an empty string if it is not set. */
   matching(name: string, pattern: RegExp, what: string): string {
     const text = this.text(name, '');
     if (!pattern.test(text)) this.fault(name, what);

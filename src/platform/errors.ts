@@ -45,8 +45,8 @@ export class Problem {
   ) {}
 
   /**
-   * Returns the error to throw. The `detail` is sent to the client. It must therefore never name SQL, paths, libraries
-   * or data of a different account.
+   * Returns the error to throw. The `detail` is sent to the client. It must therefore never contain SQL, paths, names
+   * of libraries or data of another account.
    */
   error(options: ProblemOptions = {}): DomainError {
     return new DomainError(this, options);
@@ -83,7 +83,7 @@ export function problemCatalogue(): readonly Problem[] {
   return [...catalogue.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Declares a problem, and adds it to the error catalogue. A code has the same meaning everywhere. */
+/** Declares a problem, and adds it to the error catalogue. Each code must be declared only once. */
 export function defineProblem(
   code: string,
   kind: ProblemKind,
@@ -143,8 +143,8 @@ function declare(declared: Meanings, isWarning: boolean): void {
 }
 
 /**
- * The name of an additional member of error responses. If a result is refused and its body is stored as an unmatched
- * result, the member contains the id of that unmatched result.
+ * The name of an additional member in the error response to a refused result. If the service stores the body of the
+ * result as an unmatched result, the member contains the id of that unmatched result.
  */
 export const KEPT_RESULT = ['unmatched_result_id'];
 

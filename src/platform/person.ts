@@ -14,8 +14,8 @@ const LEAST_OF_AN_ID = 5;
 const LEAST_OF_A_NAME = 3;
 
 /**
- * Reduces a text to lower-case letters and digits, so that ids that differ only in spaces, case or punctuation become
- * equal.
+ * Reduces a text to lower-case letters and digits, so that ids match if they differ only in spaces, case or
+ * punctuation.
  */
 export function folded(text: string): string {
   return text
@@ -24,7 +24,7 @@ export function folded(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 }
 
-/** Returns the words of a text as one text, with a space before and after each word. */
+/** Returns the words of a text as one string, with a space before and after each word. */
 function words(text: string): string {
   return ` ${text
     .normalize('NFKC')
@@ -34,8 +34,8 @@ function words(text: string): string {
 }
 
 /**
- * Returns whether a text identifies the person: by one of the person's ids, whatever its case, spaces and punctuation,
- * or by any of the person's names as a whole word. A name of one or two letters does not count.
+ * Returns whether a text identifies the person: by one of the person's ids (regardless of case, spaces and
+ * punctuation), or by any of the person's names as a whole word. A name of one or two letters does not count.
  */
 export function namesPerson(text: string, { ids, names }: PersonNames): boolean {
   const written = words(text);

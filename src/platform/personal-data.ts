@@ -42,7 +42,10 @@ export abstract class PersonalData {
    */
   abstract erase(subject: Subject, pseudonym: string): Promise<void>;
 
-  /** Returns the ids by which the audit log refers to the module's data about these records and bookings. */
+  /**
+   * Returns the ids by which the audit log refers to the module's data about the given eligibility records and
+   * bookings.
+   */
   auditSubjects(_accountCode: string, _codes: readonly string[]): Promise<string[]> {
     return Promise.resolve([]);
   }

@@ -16,7 +16,7 @@ const REWRITE_EVENTS = {
 };
 /** The number of stored responses that one statement searches. */
 const ANSWERS_AT_ONCE = 5_000;
-// Reads a batch of the stored responses. The column `is_own` marks a response to a request about the candidate: the
+// Reads a batch of the stored responses. The `is_own` column marks a response to a request about the candidate: the
 // audit entries of that request, or the response itself, contain the id of one of the candidate's records or the code
 // of a booking.
 const READ_KEYS = {
@@ -29,8 +29,8 @@ const FORGET_KEYS = {
   text: `DELETE FROM idempotency_keys kept USING unnest($1::text[], $2::text[], $3::text[]) AS own (consumer_key, username, key)
          WHERE (kept.consumer_key, kept.username, kept.idempotency_key) = (own.consumer_key, own.username, own.key)`,
 };
-// Finds the reasons that operators gave for jobs. A job without an account may concern any account; there are few such
-// jobs.
+// Finds the reasons that operators gave for jobs. Jobs without an account are included, because they may concern any
+// account.
 const FIND_REASONS = {
   text: 'SELECT id, reason FROM jobs WHERE account_code = $1 OR account_code IS NULL',
   across: acrossAccounts.matching,

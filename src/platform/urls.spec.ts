@@ -1,6 +1,6 @@
 import { parseUrl } from './urls';
 
-test('the 20,000th URL with an umlaut is parsed like the first', () => {
+test('parseUrl accepts a URL with an umlaut even after 20,000 calls, unlike URL.canParse on Node 20 and 22', () => {
   const body = JSON.stringify('https://münchen.example/über?ä=ö');
   const read = () => parseUrl(JSON.parse(body) as string)?.href;
   const first = read();

@@ -6,8 +6,8 @@ import { ErasureJobPath, TiedResultsBody } from './privacy.dto.js';
 import { TiedResults } from './tied-results.js';
 
 /**
- * Serves the route that erases exam results that only a name links to an erased person. An operator decides which of
- * these results are the person's.
+ * Serves a route for operators that erases exam results. These results are linked to an erased person only by a name,
+ * so an operator decides which of them are the person's.
  */
 @ApiTags("Candidates' rights")
 @Access('admin')

@@ -15,7 +15,7 @@ const STRIKE = {
   across: acrossAccounts.keyInHand,
 };
 
-/** Erases unmatched exam results that only a name links to an erased person. */
+/** Erases unmatched exam results that are linked to an erased person only by a name. */
 @Injectable()
 export class TiedResults {
   constructor(

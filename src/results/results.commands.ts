@@ -75,7 +75,7 @@ export class RejectUnmatchedResult extends Command<void> {
 }
 
 /**
- * Holds, releases or revokes the result of an exam. The status of the record does not change.
+ * Holds, releases or revokes the result of an exam. The status of the eligibility does not change.
  * @throws DomainError eligibility_not_found; result_not_found if the exam has no result
  */
 export class DecideOnResult extends Command<void> {
@@ -88,7 +88,7 @@ export class DecideOnResult extends Command<void> {
   }
 }
 
-/** Deletes unmatched results that an operator has attributed to an erased person. */
+/** Deletes unmatched results that, as an operator has decided, belong to a candidate whose data is erased. */
 export class EraseUnmatchedResults extends Command<void> {
   constructor(
     readonly accountCode: string,

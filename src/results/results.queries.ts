@@ -14,7 +14,7 @@ export class CountUnmatched extends Query<UnmatchedCount[]> {}
 
 /** Unmatched results that have waited for an operator for too long and may belong to the same accounts. */
 export interface OverdueUnmatched {
-  /** The accounts to which these unmatched results may belong; empty if none is known. */
+  /** The accounts to which the unmatched results may belong; empty if none is known. */
   readonly account_codes: readonly string[];
   readonly count: number;
   readonly oldest: Date;

@@ -5,13 +5,12 @@ import { RECEIVED_SCHEMA } from './received-requests.js';
 /**
  * Installs the sandbox's time in SQL.
  *
- * 1. The schema `sandbox` stores the offset from the machine's time, and functions with the names of PostgreSQL's time
- *    functions. These functions are replaced whenever the clock is moved.
- * 2. For the service's role in this database, the schema precedes `pg_catalog` on the search path. The statements of
- *    the service and its programs, and the functions in the database, therefore read the sandbox's time without any
- *    change.
- * 3. The default of a column is bound to a function when it is declared, so the installation binds the defaults again,
- *    to the functions of the sandbox.
+ * 1. The `sandbox` schema contains the offset from the machine's time, and functions with the names of PostgreSQL's
+ *    time functions. These functions are replaced whenever the clock is moved.
+ * 2. For the service's role in this database, the schema precedes `pg_catalog` on the search path. Unchanged SQL
+ *    statements and database functions therefore use the sandbox's time.
+ * 3. PostgreSQL binds a column's default to a function when the default is declared. The installation therefore
+ *    declares the defaults again, with the functions of the sandbox.
  *
  * Every start of a sandbox installs the schema before its connection pools open. Other databases do not have the
  * schema, and no statement depends on it. `transaction_timestamp()` and Node's `performance.now()` keep the machine's

@@ -18,7 +18,7 @@ export const RECEIVED_SCHEMA = [
   `CREATE SEQUENCE IF NOT EXISTS sandbox.received_number`,
   `CREATE TABLE IF NOT EXISTS sandbox.received (slot int PRIMARY KEY, number bigint NOT NULL, received_datetime timestamptz NOT NULL,
      method text NOT NULL, path text NOT NULL, headers jsonb NOT NULL, body text NOT NULL, booking_code text)`,
-  // Release 1.0.0 created the table without the column svc_eligiblity_id.
+  // Release 1.0.0 created the table without the svc_eligiblity_id column.
   `ALTER TABLE sandbox.received ADD COLUMN IF NOT EXISTS svc_eligiblity_id text`,
 ];
 
@@ -37,8 +37,8 @@ const LIST = prepared(
 );
 
 /**
- * SQL: the condition for requests about the bookings $1 or the records $2. A request about a record need not name a
- * booking.
+ * SQL: the condition for requests about the bookings $1 or the eligibilities $2. Some requests about an eligibility
+ * contain no booking code.
  */
 const OF_CANDIDATE = 'booking_code = ANY ($1::text[]) OR svc_eligiblity_id = ANY ($2::text[])';
 const FIND_OF_CANDIDATE = prepared(
@@ -90,7 +90,7 @@ export class ReceivedRequests extends PersonalData {
   }
 }
 
-/** Returns the codes of the booking and the record in the body of a request; null for a code that the body lacks. */
+/** Returns the booking code and the eligibility id in the body of a request; null for a value that the body lacks. */
 function codesOf(body: string): Record<'booking_code' | 'svc_eligiblity_id', string | null> {
   const { booking_code, svc_eligiblity_id } = membersOf(body);
   const orNull = (code: unknown) => (typeof code === 'string' ? code : null);

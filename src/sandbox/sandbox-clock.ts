@@ -12,7 +12,7 @@ import { clockFunctions } from './clock-schema.js';
 import { clockBackwards, clockTooFar } from './sandbox.errors.js';
 
 const CHANNEL = 'sandbox_clock';
-/** The class of the advisory locks with which each process indicates the generation of the clock that it uses. */
+/** The class id of the advisory locks. Each process holds the lock for the generation of the clock that it uses. */
 const LOCKS = 7_031_948;
 const ASK_AGAIN_MS = 10;
 /**
@@ -28,7 +28,7 @@ const ADVANCE = prepared(
   'sandbox-clock-advance',
   `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
 );
-// Sets the sandbox's clock to a later time; the second that the clock currently shows is also accepted.
+// Sets the sandbox's clock to a later time, or to the second that the clock currently shows.
 const SET = prepared(
   'sandbox-clock-set',
   `UPDATE sandbox.clock SET generation = generation + 1,
@@ -50,9 +50,9 @@ export type Move = { advanceS: number } | { to: Date };
  *
  * 1. Each process listens for clock moves on its own connection. On this connection, it holds a shared lock whose key
  *    is the generation of the clock that the process uses.
- * 2. A move is one transaction. It writes the clock's row, the SQL time functions, the rows that must exist at the new
- *    time, and the audit entry. A NOTIFY is sent after the commit. A process that misses the NOTIFY reads the clock's
- *    row when its listener polls the next time.
+ * 2. A move is one transaction. It writes the clock's row, the SQL time functions, everything that must exist before
+ *    the new time begins, and the audit entry. A NOTIFY is sent after the commit. A process that misses the NOTIFY
+ *    reads the clock's row when its listener polls the next time.
  * 3. The response to the move is sent once no process holds the lock of an older generation. From then on, every
  *    process and every statement uses the new time.
  */
@@ -109,8 +109,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationBootstrap, OnApp
         value,
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
-      // The requested time and the computed time are both compared with the maximum, because a PostgreSQL interval of
-      // that many milliseconds is inexact by some microseconds.
+      // The requested time and the computed time are both compared with the maximum, because the computed time may be
+      // wrong by some microseconds if PostgreSQL's interval is very long.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });
@@ -144,8 +144,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationBootstrap, OnApp
     );
     const [{ ahead_ms, generation }] = rows;
     if (generation === this.generation) return;
-    // While the application starts, the clock is set without the work that follows a move, because the handlers of the
-    // queries in that work are not registered yet.
+    // While the application starts, the clock is set without the follow-up work of a move, because this work uses query
+    // handlers that are not registered yet.
     if (this.isStarting) this.clock.startAt(ahead_ms);
     else this.caughtUp = this.clock.moveTo(ahead_ms);
     await client.query('SELECT pg_advisory_lock_shared($1, $2)', [LOCKS, generation]);

@@ -24,8 +24,8 @@ const FIND = prepared(
 type Found = RescheduleBooking['appointment'] & { account_code: string; status: string };
 
 /**
- * Raises an event of a booking by changing the booking. The change runs the commands of ordinary requests, with the
- * same effects.
+ * Raises an event of a booking by changing the booking. The booking is changed by the same commands as in ordinary
+ * requests, so the effects are the same.
  */
 @Injectable()
 export class SandboxEvents {

@@ -27,10 +27,10 @@ interface Kept {
 }
 
 /**
- * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects the response: `/400`,
- * or any other status, selects that status; `/slow` selects 200 after a delay of 65 seconds; `/close` closes the
- * connection without a response; `/samples` selects 200 for samples and 400 for all other notifications, like a partner
- * that knows no candidate. With any other segment, the response is 200. Every request is stored ({@link
+ * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects the response: a
+ * status, such as `/400`, is used as the response's status; `/slow` means 200 after a delay of 65 seconds; `/close`
+ * closes the connection without a response; `/samples` means 200 for sample notifications and 400 for all others, like
+ * a partner that recognizes no candidate. With any other segment, the response is 200. Every request is stored ({@link
  * ReceivedRequests}).
  */
 @Injectable()

@@ -12,8 +12,8 @@ import { DeleteVoucher, PutVoucher, ReleaseVouchers, SetVouchers, type VoucherRe
 import { FindAppliedVouchers, FindVoucherRefusals, FindVouchersOfMany } from './vouchers.queries.js';
 import { changeOf, type VoucherTerms } from './vouchers.rules.js';
 
-// Selects and locks the vouchers that a record already has, and those that it will have. Every transaction locks
-// voucher rows in the order of their codes, so that no deadlock is possible.
+// Selects and locks the vouchers that an eligibility already has, and the vouchers that it will have. Every transaction
+// locks voucher rows in the order of their codes, so that no deadlock is possible.
 const WANTED_AND_HELD = `
    SELECT voucher_code, test_codes, valid_from, valid_until, max_uses, uses, disabled,
      EXISTS (SELECT FROM voucher_redemptions held

@@ -89,8 +89,8 @@ export interface VoucherChange {
 }
 
 /**
- * Returns the changes that give the record exactly the requested vouchers.
- * @param vouchers all existing vouchers that the record has now or will have
+ * Returns the vouchers to redeem and to release, so that the eligibility then has exactly the requested vouchers.
+ * @param vouchers all existing vouchers that the eligibility has now or will have
  */
 export function changeOf(
   wanted: readonly string[],

@@ -90,7 +90,7 @@ describe('permission to administer accounts', () => {
       ['PUT', `/{account}/${kind}/X`],
       ['DELETE', `/{account}/${kind}/X`],
     ]),
-  ])('refuses %s /admin/accounts%s without the scope admin', async (method, path) => {
+  ])('refuses %s /admin/accounts%s without the admin scope', async (method, path) => {
     const { account, token } = await app.given.scene();
     const address = `/admin/accounts${path.replace('{account}', account)}`;
     expect((await app.call(method, address)).status).toBe(401);
@@ -250,7 +250,7 @@ describe('a catalogue entry that eligibilities use', () => {
       'attribute-keys': { additional_attributes: [{ key: code, value: 'v' }] },
     })[kind];
 
-  it.each(KINDS)('refuses to delete an entry of $kind while a live eligibility uses it', async ({ kind, first }) => {
+  it.each(KINDS)('refuses to delete a catalogue entry ($kind) that an eligibility uses', async ({ kind, first }) => {
     const scene = await app.given.scene();
     await admin('PUT', `/${scene.account}/${kind}/USED`, first);
     await app.given.eligibility(scene, { candidate: mention(kind, 'USED') });
@@ -261,7 +261,7 @@ describe('a catalogue entry that eligibilities use', () => {
   });
 
   it.each(KINDS.filter(({ kind }) => kind !== 'schools'))(
-    'deletes an entry of $kind after the eligibility that uses the entry has been cancelled',
+    'deletes a catalogue entry ($kind) after the eligibility that uses the entry has been cancelled',
     async ({ kind, first }) => {
       const scene = await app.given.scene();
       await admin('PUT', `/${scene.account}/${kind}/USED`, first);

@@ -188,7 +188,7 @@ describe('a test in use', () => {
   const removal = (account: string, testCode: string, ...kept: string[]) =>
     admin('PUT', `/${account}/tests/${testCode}`, { name: 'T', portions: portions(...kept) });
 
-  it('refuses to remove a portion of a test that a live eligibility uses', async () => {
+  it('refuses to remove a portion of a test while an eligibility uses the portion', async () => {
     const scene = await app.given.scene(TWO);
     await app.given.eligibility(scene, { portion_codes: ['A'] });
     const before = (await admin('GET', `/${scene.account}/tests/${scene.testCode}`)).body;
@@ -198,7 +198,7 @@ describe('a test in use', () => {
     expect((await admin('GET', `/${scene.account}/tests/${scene.testCode}`)).body).toEqual(before);
   });
 
-  it('removes a portion of a test that no live eligibility uses', async () => {
+  it('removes a portion of a test if no eligibility uses the portion, or only a cancelled one', async () => {
     const scene = await app.given.scene(TWO);
     const record = await app.given.eligibility(scene, { portion_codes: ['A'] });
     expect((await removal(scene.account, scene.testCode, 'A', 'C')).status).toBe(200);

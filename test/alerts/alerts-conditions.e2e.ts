@@ -229,8 +229,8 @@ test('an alert reports that the audit log does not match its seals', async () =>
 test('an alert reports that the delivery of notifications has stalled for half a minute', async () => {
   const subscribed = await partner('Stalled Board');
   const to = await alerted.watch(subscribed.scene.account, ['DELIVERY_STALLED']);
-  // The first constraint prevents the service from translating the event, and the second prevents it from setting the
-  // event aside.
+  // The first constraint prevents the service from creating notifications for the event. The second prevents it from
+  // setting the event aside after this failure.
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await subscribed.booking();

@@ -51,7 +51,9 @@ async function recover(): Promise<void> {
   await eventually(async () => expect(await health()).toBe('UP'));
 }
 
-/** Waits for two rounds: the first may already be running, and may have read the conditions before the change. */
+/**
+ * Waits for two sweeps of the alert conditions: the first may have read the conditions before the test changed them.
+ */
 async function round(): Promise<void> {
   await sweep();
   await sweep();

@@ -14,8 +14,8 @@ export const BOUND_RULES = [
 ] as const;
 
 /**
- * Maps reasons for reading across accounts to the folders in which statements may give these reasons. A reason that is
- * not listed here is allowed in every folder.
+ * Maps a statement's declared reason for reading rows of several accounts to the folders in which the reason is
+ * allowed. A reason that is not listed here is allowed in every folder.
  */
 const PLACES: Readonly<Record<string, RegExp>> = {
   matching: /^src\/(results\/|platform\/platform-personal-data)/,
@@ -40,8 +40,8 @@ export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (
 /**
  * Returns the tables with an account column that a statement reads or changes without limiting them to an account.
  *
- * A table is bound in its query by a condition that every row must fulfil (a term of WHERE, of the ON of a join, or
- * USING):
+ * A query limits a table to an account ("bounds" the table) by a condition that every row must fulfil (a term in WHERE,
+ * in the ON clause of a join, or in USING):
  * 1. Its account equals, or is one of, *given* values: parameters, functions of parameters, or columns of a bound row.
  *   `($1 IS NULL OR account_code = ANY ($1))` counts, because null stands for an operator, who is not limited to an
  *   account.

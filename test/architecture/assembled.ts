@@ -94,8 +94,8 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const { query } = database as { query: (statement: Statement) => void };
     for (const text of evaluate('clockFunctions(1000)') as string[]) query({ text });
   },
-  // Functions that build statements about a channel, settings or a database need no sample, because these statements
-  // name no table.
+  // These functions build statements about a channel, settings or a database. The statements name no table, so they are
+  // not checked.
   'src/platform/database/listener.ts: open': () => undefined,
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,

@@ -1,7 +1,10 @@
 import type { Schema } from './schema';
 import { type Tree, walk } from './sql-tree';
 
-/** The origin of a value in SQL: parameters only (`given`), a bound row, or an unknown row (`open`). */
+/**
+ * The origin of a value in SQL: only parameters (`given`), rows that are limited to an account (`bound`), or other rows
+ * (`open`).
+ */
 export type Origin = 'given' | 'bound' | 'open';
 
 export interface Source {
@@ -10,7 +13,7 @@ export interface Source {
   readonly columns: ReadonlySet<string> | null;
   readonly keys: ReadonlySet<string>;
   origin: Origin;
-  /** Evaluates a subquery again when further tables of the query are found to be limited to an account. */
+  /** Evaluates a subquery again after more tables of the query turned out to be limited to an account. */
   readonly again?: () => Origin;
 }
 
@@ -39,8 +42,8 @@ export interface Found {
 export const ACCOUNT = 'account_code';
 export const ACCOUNTS = new Set(['account_codes', 'staff_account_codes']);
 /**
- * Columns that refer to a row of another table without a foreign key, because their rows are kept as history after the
- * other row has been deleted.
+ * Columns that refer to another table without a foreign key, because the reference is kept as history after the row in
+ * the other table has been deleted.
  */
 export const NAMED: Readonly<Record<string, readonly string[]>> = {
   audit_log: ['subject'],

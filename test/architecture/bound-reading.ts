@@ -27,7 +27,7 @@ import { nameOf, type Tree, walk } from './sql-tree';
 export class Reading {
   constructor(
     private readonly schema: Schema,
-    /** Whether a key that is a parameter limits the statement to an account, like a key of a bound row. */
+    /** Whether a key that is passed as a parameter limits the statement to an account. */
     private readonly keysInHand: boolean,
   ) {}
 
@@ -168,8 +168,8 @@ export class Reading {
   }
 
   /**
-   * Evaluates the conditions again until no further source becomes bound, because a newly bound source can bound
-   * another one.
+   * Evaluates the conditions repeatedly until no further table is found to be limited to an account, because a limited
+   * table can limit the tables that are joined to it.
    */
   private settled(block: Block, node: Tree, before: readonly string[], list: Tree): Found {
     if (node.whereClause) block.conditions.push({ term: node.whereClause, bounds: block.sources });
@@ -236,7 +236,7 @@ export class Reading {
       return rest.length > 0 && isOperator && rest.every((arg) => this.binds(arg, source, block));
     }
     if (term.SubLink) {
-      // In the parse tree, an IN has no operator, and `= ANY` has the operator `=`.
+      // `IN` and `= ANY` mean the same. In the parse tree, `IN` has no operator, and `= ANY` has the operator `=`.
       const { subLinkType, operName } = term.SubLink;
       const isEqual =
         subLinkType === 'ANY_SUBLINK' && [undefined, '='].includes(operName?.at(-1).String.sval as undefined);
@@ -249,7 +249,7 @@ export class Reading {
       return [[lexpr, rexpr], [rexpr, lexpr]].some(([column, value], at) =>
         (operator === '&&' || at === 0) &&
         ACCOUNTS.has(this.columnOf(column, source, block) ?? '') && this.originOf(value, block) !== 'open'); // prettier-ignore
-    // A job stores its filter as JSON, in which one member lists the accounts of the job.
+    // The accounts of a job are in the `account_codes` member of its JSON filter.
     if (
       operator === '<@' &&
       lexpr.A_Expr?.name.at(-1).String.sval === '->' &&
@@ -316,8 +316,8 @@ export class Reading {
         if (tree.SelectStmt) origins.push(this.of(tree, block, block.ctes).origin);
         else if (tree.ColumnRef) {
           const sources = this.sourcesNamedBy(tree.ColumnRef.fields, block);
-          // When USING merges columns of several tables, the merged column is bound if one of these tables is limited
-          // to an account.
+          // When USING merges columns of several tables, the merged column is limited to an account if one of these
+          // tables is.
           const known = sources.find(({ origin }) => origin !== 'open');
           origins.push(sources.length === 0 ? 'open' : (known?.origin ?? 'open'));
         } else for (const value of Object.values(tree as object)) visit(value);

@@ -73,10 +73,7 @@ describe('the codes of faults', () => {
   });
 });
 
-/**
- * Removes the codes of problems from a text, because problems are thrown through constants, which this check does not
- * follow.
- */
+/** Hides the declarations of problems in a source text, because this check covers only the codes of faults. */
 function onlyFaults(text: string): string {
   return text.replaceAll('defineProblem(', 'ignored(');
 }

@@ -44,8 +44,8 @@ function controllersWithDatabase(folder: string): string[] {
 }
 
 /**
- * Returns the files that contain a NOTIFY. PostgreSQL sends its message at COMMIT, and the COMMIT fails when the
- * server's queue is full.
+ * Returns the files that contain a NOTIFY. In a transaction, a NOTIFY is dangerous: the COMMIT fails when PostgreSQL's
+ * notification queue is full.
  */
 function notifyingFiles(folder: string): string[] {
   return sourcesIn(folder).filter((file) =>

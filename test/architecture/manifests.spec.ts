@@ -249,7 +249,7 @@ describe('the manifests that the Helm chart renders', () => {
 });
 
 describe('the compose files', () => {
-  // The member `$schema` is removed, because Ajv does not know this spelling of the URI of draft-07.
+  // The `$schema` member is removed, because Ajv does not know this spelling of the URI of draft-07.
   const { $schema, ...schema } = JSON.parse(read('test/fixtures/compose/compose-spec.json')) as Record<string, object>;
   const isCompose = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
   const faultsIn = (file: string, from = '', to = '') => {
@@ -309,7 +309,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
   const { services } = parse(read(file), { merge: true }) as { services: Record<string, Service> };
   const own = Object.entries(services).filter(([, { image }]) => image === 'candidate-eligibility-service');
 
-  it("the compose file gives the table owner's password only to the migration, and starts the other processes after it", () => {
+  it("the compose file gives the table owner's password only to the migration, which runs before the other processes", () => {
     expect(own.map(([name]) => name)).toContain('migration');
     for (const [name, { environment = {}, command, depends_on: before }] of own) {
       const url = environment['DATABASE_URL'];
@@ -360,7 +360,7 @@ describe('docker-compose.scale.yml', () => {
   const withRole = (role: string) =>
     processes.filter(([, { environment }]) => environment?.['ROLES'] === role).map(([name]) => name);
 
-  it('docker-compose.scale.yml has two processes for each role, and its proxy forwards to the processes with the role api', () => {
+  it('docker-compose.scale.yml has two processes for each role, and its proxy forwards to the processes with the api role', () => {
     expect(withRole('delivery')).toEqual(['delivery-1', 'delivery-2']);
     const servers = [...read('deploy/haproxy/haproxy.cfg').matchAll(/^ *server \S+ (\S+):3000$/gm)].map(
       ([, host]) => host,

@@ -24,7 +24,7 @@ const answers = operations.flatMap(({ name, operation }) =>
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);
-// The package ajv-formats lacks the format `iri`.
+// The ajv-formats package lacks the `iri` format.
 ajv.addFormat('iri', true);
 ajv.addSchema({ $id: 'openapi', components: document['components'] as object });
 const absolute = (schema: object) =>

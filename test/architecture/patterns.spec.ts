@@ -13,7 +13,7 @@ function patternsIn(value: unknown, name = ''): string[] {
   return Object.entries(value).flatMap(([member, inner]) => patternsIn(inner, member));
 }
 
-/** Returns the escapes and constructs of a pattern that may mean something else in another dialect. */
+/** Returns the escapes and constructs of a pattern whose meaning may differ between dialects. */
 const unportable = (pattern: string): string[] =>
   pattern.replaceAll(/\\x[0-9a-f]{2}|\\[\\/.^$|?*+()[\]{}-]/g, '').match(/\\.|\(\?.|[*+?}][+?]|&&|\[\[|\[\]/g) ?? [];
 

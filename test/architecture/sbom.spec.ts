@@ -44,6 +44,7 @@ it('the bill of materials lists every package of the running service, each with 
   const packages = [...running()];
   expect(packages.length).toBeGreaterThan(150);
   expect(packages.filter((name) => !listed.has(name))).toEqual([]);
-  // The image contains typescript, an optional peer of a runtime package, because development needs the same package.
+  // The image contains typescript: it is an optional peer dependency of a runtime package, and is installed for
+  // development.
   expect(listed).toContain(`typescript@${manifest(join(root, 'node_modules/typescript')).version}`);
 });

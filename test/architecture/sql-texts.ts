@@ -19,8 +19,8 @@ export interface SqlTexts {
   readonly assembled: readonly string[];
 }
 
-// Files in which the check does not look for statements: programs, because loading runs them; functions that build
-// other modules' statements; and code that only migrations use.
+// The check skips these files: programs, because they would run when they are loaded; functions that build other
+// modules' statements; and code that only migrations use.
 const NO_STATEMENTS = new Set([
   'src/main.ts',
   'src/admin.ts',
@@ -44,8 +44,7 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
       const [name, text, across] = node.arguments;
       return { name, text, ...(across && { across }) };
     }
-    // A text that is passed directly to the `query` of a connection is an SQL statement, too, although it is not
-    // declared.
+    // A text that is passed directly to the `query` method of a connection is also an SQL statement.
     const [text] = node.arguments;
     const isQuery = ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === 'query';
     return isQuery && text && isText(text) ? { text } : null;
@@ -63,10 +62,7 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   return 'text' in statement ? statement : null;
 }
 
-/**
- * Returns whether a name of the expression belongs to a function or a block, so that its value is unknown before that
- * function or block runs.
- */
+/** Returns whether the expression uses a local variable or parameter, whose value is unknown until the code runs. */
 function isLocal(expression: ts.Expression): boolean {
   let local = false;
   const declares = (scope: ts.Node, name: string): boolean => {
@@ -81,7 +77,8 @@ function isLocal(expression: ts.Expression): boolean {
   const visit = (node: ts.Node): void => {
     if (node.kind === ts.SyntaxKind.ThisKeyword) local = true;
     if (ts.isIdentifier(node) && isReference(node))
-      // Only the scopes around an expression matter, because functions within the expression declare their own names.
+      // Only the scopes that enclose the expression are searched: names that the expression itself declares are not
+      // local variables of the code around it.
       for (let scope: ts.Node = expression.parent; !ts.isSourceFile(scope); scope = scope.parent)
         if ((ts.isFunctionLike(scope) || ts.isForOfStatement(scope)) && declares(scope, node.text)) local = true;
     node.forEachChild(visit);

@@ -19,8 +19,8 @@ const isSql = ({ text }: SqlText): boolean => {
 
 let schema: Schema;
 /**
- * The statements that the service can run: the declared statements, and the statements that functions build from
- * samples of every kind (assembled.ts).
+ * The statements that the service can run: the declared statements, and the statements that functions build when they
+ * are called with sample arguments (assembled.ts).
  */
 let statements: SqlText[];
 let assembled: readonly string[];
@@ -99,7 +99,7 @@ describe('the check of the tables', () => {
 });
 
 describe('SQL statements on tables with an account', () => {
-  it('every SQL statement on a table with account data is limited to one account, or has a reason in acrossAccounts', () => {
+  it('every SQL statement on a table with account data is limited to one account, or acrossAccounts states why it is not', () => {
     const wrong = statements.flatMap((statement) =>
       brokenBounds(statement, schema).map((rule) => `${rule}: ${toldOf(statement)}`),
     );
@@ -166,7 +166,7 @@ describe('volatile functions in SQL', () => {
     ]);
   });
 
-  it('the SQL check reports volatile functions that are planted in an UPDATE or in a fragment of a statement', () => {
+  it('the SQL check reports planted calls of volatile functions in an UPDATE and in a fragment of a statement', () => {
     expect(volatileFunctionsIn(violations)).toEqual([
       'src/notifications/draws-in-an-update.ts: clock_timestamp',
       'src/notifications/draws-in-an-update.ts: random',

@@ -112,6 +112,7 @@ export function brokenBy({ from, to, changes }: Arrow): string[] {
         !(rule.to.pathNot !== undefined && new RegExp(rule.to.pathNot).test(`src/${to}/a.ts`)),
     )
     .map(({ name }) => name);
-  // Every module may write tables of the platform: audit rows and events are written in the transaction of the change.
+  // Every module may write the tables of the platform module, because audit rows and events are written in the same
+  // transaction as the change.
   return changes && to !== 'platform' ? [...directions, 'changed-by-its-owner'] : directions;
 }

@@ -92,7 +92,7 @@ describe('every route of the OpenAPI document', () => {
     }
   });
 
-  it('gives byte-identical responses to requests about a foreign account and about an unknown account', async () => {
+  it('gives byte-identical responses to requests for an unknown account and for an account that the caller may not access', async () => {
     const foreign = await app.given.account();
     const token = await app.given.token([await app.given.account()]);
     const routes = protectedRoutes().filter(
@@ -167,7 +167,7 @@ describe('the accounts of a user', () => {
     }
   });
 
-  it("limits a token without the scope admin to its user's accounts, even when the user has the scope admin", async () => {
+  it("limits a token without the admin scope to its user's accounts, even when the user has the admin scope", async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });
@@ -178,7 +178,7 @@ describe('the accounts of a user', () => {
     expect((await ask(operator.account)).body.code).toBe('candidate_not_found');
   });
 
-  it('a token with the scope admin has access to all accounts; a request for an unknown account gets 400', async () => {
+  it('a token with the admin scope has access to all accounts; a request for an unknown account gets 400', async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });

@@ -36,8 +36,8 @@ const tokenOf = async (client: Client, scope?: string): Promise<string> => {
 };
 const faultsOf = ({ status, body }: Answer) => [status, (body.errors ?? []).map((one: any) => [one.pointer, one.code])];
 
-describe('the grant client_credentials (RFC 6749 §4.4)', () => {
-  it('the grant client_credentials issues an access token for the accounts of the application, and no refresh token', async () => {
+describe('the client_credentials grant (RFC 6749 §4.4)', () => {
+  it('the client_credentials grant issues an access token for the accounts of the application, and no refresh token', async () => {
     const client = await machine();
     const answer = await oauth.ofApplication(client);
     expect(answer.status).toBe(200);
@@ -52,12 +52,12 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     expect(await knock(answer.body.access_token, await app.given.account())).toBe(403);
   });
 
-  it('by default, an application may not use the grant client_credentials, and gets unauthorized_client', async () => {
+  it('by default, an application may not use the client_credentials grant, and gets unauthorized_client', async () => {
     const answer = await oauth.ofApplication(await oauth.application(['read']));
     expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client']);
   });
 
-  it('an application that has only the grant client_credentials may not use other grants', async () => {
+  it('an application that has only the client_credentials grant may not use other grants', async () => {
     const client = await machine();
     const login = await oauth.login();
     for (const answer of [
@@ -67,7 +67,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
       expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client']);
   });
 
-  it('the grant client_credentials issues a token with the requested scopes, and refuses scopes that the application lacks', async () => {
+  it('the client_credentials grant issues a token with the requested scopes, and refuses scopes that the application lacks', async () => {
     const client = await machine();
     expect((await oauth.ofApplication(client, { scope: 'read' })).body.scope).toBe('read');
     for (const scope of ['read update', 'admin', 'nothing', 'read  create']) {
@@ -169,7 +169,7 @@ describe('the accounts and subscriptions of users and applications', () => {
     expect(change).toMatchObject({ action: 'user.update', changed: ['subscription_ids'] });
   });
 
-  it('refuses to assign unknown or deleted accounts and subscriptions to a user or application that does not have them yet', async () => {
+  it('refuses to assign unknown or deleted accounts and subscriptions, unless the user or application has them already', async () => {
     const gone = await Subscribed.start(app);
     await gone.stop();
     const unknown = randomUUID();

@@ -124,7 +124,7 @@ describe('refused password grants', () => {
   });
 });
 
-it('with OPERATOR_PASSWORDS=off, answers users with the scope admin or support as if their password were wrong', async () => {
+it('with OPERATOR_PASSWORDS=off, answers users with the admin or support scope as if their password were wrong', async () => {
   const without = await startApp({ env: { ...env, OPERATOR_PASSWORDS: 'off' }, databaseUrl: app.databaseUrl });
   try {
     const elsewhere = new OAuth(without);

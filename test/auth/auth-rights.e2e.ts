@@ -109,8 +109,8 @@ describe('the last operator', () => {
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
     expect((await app.call('GET', CONSOLE, { token })).body).toMatchObject({ name: 'Console', disabled: false });
-    // The console's application may lose any scope except admin. Operators can then still sign in, with the remaining
-    // rights.
+    // An operator may remove any scope of the console's application except `admin`. Operators can then still sign in,
+    // with the remaining scopes.
     expect((await app.call('PUT', CONSOLE, { token, body: { scopes: ['admin'] } })).status).toBe(200);
     const jar = await signedIn(app, first);
     expect((await inConsole(app, jar, '/console/session')).body.session.scopes).toEqual(['admin']);

@@ -103,7 +103,7 @@ const marks = ({ subscribed, account, queued, delivered, bookingCode, candidateI
   job,
 ];
 
-/** The routes that return lists; the value says whether the route accepts the filter `account_code`. */
+/** The routes that return lists, each with whether it accepts the `account_code` filter. */
 const LISTS: Record<string, boolean> = {
   '/admin/error-queue': true,
   '/admin/error-queue/summary': false,
@@ -190,7 +190,8 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
 
 /** Returns the status and the problem code with which the route answers an unknown id. */
 function notFound(route: string): [number, string] {
-  // A route that ends with `/raw` also requires the scope `results`, which is checked before the id.
+  // A route that ends with `/raw` also requires the `results` scope. The scope is checked before the service looks up
+  // the id.
   if (route.endsWith('/raw')) return [403, 'insufficient_scope'];
   if (route.includes('unmatched-results')) return [404, 'unmatched_result_not_found'];
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')

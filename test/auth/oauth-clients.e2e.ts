@@ -71,7 +71,7 @@ it('oauth4webapi discovers the server, gets, refreshes, introspects and revokes 
   await expect(
     oauth.processGenericTokenEndpointResponse(server, client, await byPassword('wrong')),
   ).rejects.toMatchObject({ error: 'invalid_grant', status: 400 });
-  // On a 401, the library reads the header `WWW-Authenticate` before the body.
+  // On a 401, the library reads the `WWW-Authenticate` header before the body.
   await expect(
     oauth.processGenericTokenEndpointResponse(
       server,

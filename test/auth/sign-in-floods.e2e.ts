@@ -9,7 +9,7 @@ const FLOOD = 160;
 const REFUSED = FLOOD - PROCESSES - 128;
 /**
  * The maximum number of passwords that are hashed before the password of a new caller: the passwords that are already
- * being hashed, and one for each waiting group of callers.
+ * being hashed, and one for each group of callers in the fair queue.
  */
 const SOON = PROCESSES + 3;
 
@@ -29,7 +29,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Fills the queue of password checks with numbered requests while the test holds the hashing processes. */
+/** Fills the queue of password checks with numbered requests while the test blocks all hashing processes. */
 async function floodWith(path: string, request: (at: number) => { body: string; headers: Record<string, string> }) {
   [held, flood, refused] = [holdHashing(), new AbortController(), []];
   for (let at = 0; at < FLOOD; at++)
@@ -40,7 +40,10 @@ async function floodWith(path: string, request: (at: number) => { body: string; 
   await eventually(() => refused.length === REFUSED, 60_000);
 }
 
-/** Waits until the service has dropped the given number of further requests of the flood. */
+/**
+ * Waits until the service has refused the given number of additional requests from the flood, to make room for other
+ * callers.
+ */
 const roomIsMadeFor = (count: number) => eventually(() => refused.length === REFUSED + count, 60_000);
 
 const grantOf = ({ username, password }: Login, address: string) => ({

@@ -6,9 +6,9 @@ import { eventually } from '../support/eventually';
 import { rowsOf } from '../support/plans';
 
 /**
- * Simulates a database connection whose statements about bookings were planned while there were no records. It still
- * uses these plans when there are many records. The statements run on a connection of the service, and EXPLAIN shows
- * what they read.
+ * Simulates a database connection that planned its statements about bookings while the tables were empty, and still
+ * uses these plans when there are many eligibility records. The statements run on a connection of the service, and
+ * EXPLAIN shows how many rows they read.
  */
 const RECORDS = 50_000;
 const BATCH = 30;

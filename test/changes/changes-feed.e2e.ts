@@ -466,8 +466,7 @@ describe('dropping a month of the change feed', () => {
     const other = new pg.Client({ connectionString: app.databaseUrl });
     await other.connect();
     await other.query('BEGIN; SELECT pg_current_xact_id()');
-    // Commits a transaction with a higher id: a page waits for a running transaction only if a transaction with a
-    // higher id has ended.
+    // Commits a transaction with a higher id, because otherwise the page would not wait for the running transaction.
     await app.given.sql('SELECT pg_current_xact_id()');
     const query = app.database.query.bind(app.database);
     let looks = 0;

@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually';
  * order. `CHANGES_ROUNDS=10000 npx jest test/changes/changes-interleavings.e2e.ts` performs a long run.
  */
 const ROUNDS = Number(process.env['CHANGES_ROUNDS'] ?? 1000);
-/** The number of rounds in which a fault of the feed is planted: enough to find the fault several times. */
+/** The number of rounds against a change feed with a deliberate fault: enough to detect the fault several times. */
 const FAULTY_ROUNDS = 400;
 const WRITERS = 8;
 const READERS = 3;

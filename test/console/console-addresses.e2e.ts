@@ -27,8 +27,8 @@ afterAll(async () => {
 });
 
 /**
- * Checks that the page contains no elements from the text of its address, and that every link leads to a page of the
- * console.
+ * Checks that no text in the page's address became an HTML element, and that no link has a different protocol than the
+ * page.
  */
 async function expectHarmless(path: string): Promise<void> {
   const { page } = driver;
@@ -176,8 +176,7 @@ it('the console shows a javascript: address in the data of a partner or candidat
   await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [subscribed.id, LINK]);
   for (const path of ['/partners', `/partners/${subscribed.id}`, '/queue']) {
     await driver.goTo(path);
-    // The page contains the address twice: as text, and as an option of a filter, which is hidden until the filter is
-    // opened.
+    // The page contains the address twice: as visible text, and as an option in a filter that is not open.
     const shown = driver.page.getByText(LINK).locator('visible=true').first();
     await shown.waitFor();
     await shown.click();

@@ -23,7 +23,7 @@ afterAll(async () => {
 const record = (candidate: object) => app.given.eligibility(subscribed.scene, { candidate });
 const tile = (label: string) => driver.link(new RegExp(`^${label}`));
 
-/** Opens the page Home, performs an operator's task, and returns the number of clicks that the task needed. */
+/** Opens the Home page, performs an operator's task, and returns the number of clicks that the task needed. */
 async function clicksOf(job: () => Promise<void>): Promise<number> {
   await driver.goTo('');
   await driver.title('Overview');

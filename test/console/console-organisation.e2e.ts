@@ -371,7 +371,8 @@ describe('signing in and out in a browser', () => {
       await button('Sign in with your organisation').click();
       await heading('Overview').waitFor();
 
-      // Signs out of the console only: the identity provider's session continues, so the provider asks for no password.
+      // Signs out of the console, but not of the identity provider. The provider's session continues, so the next
+      // sign-in needs no password.
       await button('Sign out').click();
       await heading('Sign in').waitFor();
       await provider.person(null);

@@ -118,7 +118,7 @@ describe('the timeline of a booking', () => {
       'Exam booked',
       'Record created',
     ]);
-    // Each entry of a change contains its notifications, which link to their own pages.
+    // Each change in the timeline shows its notifications, with links to their pages.
     const told = entries.nth(2).locator('.story-told');
     expect(await told.locator('.badge').allTextContents()).toEqual(['Delivered']);
     expect(await entries.nth(1).locator('.story-told .badge').allTextContents()).toEqual(['Error queue']);

@@ -8,7 +8,7 @@ let app: TestApp;
 let second: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
-// Two applications share one database, so that no race can be decided in the memory of a process.
+// Two instances of the service share one database, so that an in-memory lock in one process cannot prevent the races.
 beforeAll(async () => {
   app = await startApp();
   second = await startApp({ databaseUrl: app.databaseUrl });

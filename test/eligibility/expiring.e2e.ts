@@ -16,7 +16,7 @@ let one: TestApp;
 let two: TestApp;
 let operator: string;
 
-// Two processes share the database, so that every test shows that together they add each change EXPIRING only once.
+// Two processes share the database, so that every test also shows that they do not add the same EXPIRING entry twice.
 beforeAll(async () => {
   one = await startApp({ env: SANDBOX });
   two = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });
@@ -49,7 +49,7 @@ async function scene(expiring_days: number[]): Promise<Scene> {
 const recordIn = async (of: Scene, days: number, changes: object = {}) =>
   one.given.eligibility(of, { eligibility_end_date: dateTime((await now()) + days * DAY_MS), ...changes });
 
-/** Returns the entries with the change EXPIRING in the account's change feed. */
+/** Returns the entries in the account's change feed whose `change` is EXPIRING. */
 async function announced(of: Scene): Promise<Entry[]> {
   await sweep();
   await one.given.settled();

@@ -126,7 +126,10 @@ const read = async (record: Entity) =>
 
 describe('the diagram of an eligibility', () => {
   const arrows = arrowsOf('An eligibility');
-  /** Two arrows of the diagram are tested separately, because they need a record with a special history. */
+  /**
+   * These two arrows have their own tests, because their requests need an eligibility record that was prepared
+   * differently.
+   */
   const own = [
     '[*] PENDING create, accommodations to approve',
     'EXPIRED PENDING the same, on hold or with accommodations to approve',

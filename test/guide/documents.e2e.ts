@@ -8,9 +8,8 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Runs command lines of the documents unchanged, next to a sandbox, in a folder with the layout of the repository.
- * These are the command lines that no walk-through runs; test/architecture/code-blocks.spec.ts lists the test of each
- * section.
+ * Runs command lines of the documents unchanged, against a sandbox, in a folder with the layout of the repository.
+ * Other tests run the remaining command lines; test/architecture/code-blocks.spec.ts lists the test of each section.
  */
 const ROOT = resolve(__dirname, '../..');
 
@@ -195,7 +194,7 @@ describe('the command lines of the documents', () => {
   it('the command lines in docs/upgrade.md show the migrations, run them and grant the role its rights', async () => {
     const [lines] = blocksOf('docs/upgrade.md', 'Steps', 'sh');
     const [install, ...rest] = lines.split('\n');
-    // The install command of the documents is skipped, because scripts/walk.mjs runs it.
+    // The document's install command is not run here, because scripts/walk.mjs runs it.
     expect(install).toBe('npm ci && npm run build');
     const said = await type(rest.join('\n'), ofInstallation());
     expect(said).toMatch(/\[X\] \d+ Accounts\d+/);

@@ -25,7 +25,10 @@ function ask(socket: Socket): Promise<string | null> {
   });
 }
 
-/** Opens connections, each of which gets a response: the given number, or as many as the service accepts. */
+/**
+ * Opens the given number of connections, or as many as the service accepts. Sends a request on each and awaits the
+ * response.
+ */
 async function fill(app: TestApp, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   while (sockets.length < count) {

@@ -126,7 +126,7 @@ it.each([
 ])(
   'reading %s blocks the event loop for less time than parsing and writing JSON with 99,000 values',
   async (_kind, path, bodies) => {
-    // Each generated body is of a kind that costs the service as much work as possible.
+    // The generated bodies are designed to cause as much work as possible.
     expect(Math.max(...Object.values(await delayRatios(path(), bodies)))).toBeLessThan(1);
   },
   240_000,

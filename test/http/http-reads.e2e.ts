@@ -35,7 +35,7 @@ describe('large reads of an account', () => {
         );
       const answers = Array.from({ length: CALLS }, () => get(reader));
       await eventually(async () => expect(await waiting()).toBe(2), WAIT_MS);
-      // A read of a second account starts immediately, while the waiting reads of the first account still wait.
+      // A read for a second account starts immediately, although reads for the first account are still queued.
       answers.push(get(other));
       await eventually(async () => expect(await waiting()).toBe(3), WAIT_MS);
       await locker.query('ROLLBACK');

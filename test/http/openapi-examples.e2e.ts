@@ -20,8 +20,8 @@ const TOO_LATE = [
 const LAST = ['DELETE /console/session', 'DELETE /console/sessions'];
 
 /**
- * Sends every example of the document to a fresh sandbox, exactly as the document has it. Only the secrets of the
- * sandbox are added. The examples work in any order, so each works as the first request to a fresh sandbox.
+ * Sends every example of the document to a fresh sandbox, without changes except for the secrets of the sandbox. Each
+ * example must work as the first request to a fresh sandbox, so the order of the examples does not matter.
  */
 describe.each([
   ['in the order of the document', (names: string[]) => names],

@@ -25,7 +25,7 @@ interface Operation {
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema; example: unknown }> };
   security: Record<string, string[]>[];
 }
-/** A generated request to an operation. Parts that it omits are undefined. */
+/** A generated request to an operation. The parts that the request omits are undefined. */
 interface Input {
   parameters: Record<string, string | undefined>;
   type: string | undefined;
@@ -171,7 +171,7 @@ describe(`the OpenAPI document, tested with ${RUNS} generated requests to each o
       .map(([values, { type, body }, caller]) => ({ parameters: values, type, body, caller }));
   };
 
-  /** Returns the input in the form in which it is sent: forms and URLs contain only text. */
+  /** Returns the request that is sent for the input. In forms and URLs, values are converted to text. */
   function sent(name: string, operation: Operation, input: Input) {
     const [method, template] = name.split(' ');
     let path = template;
@@ -204,7 +204,7 @@ describe(`the OpenAPI document, tested with ${RUNS} generated requests to each o
         );
         body = new URLSearchParams(value as Record<string, string>).toString();
       } else body = input.type === 'application/json' ? JSON.stringify(value) : String(value);
-      // The input is validated in the form that the service receives: JSON has no undefined members, and a file is
+      // The input is validated as the service receives it, because JSON omits undefined members and a file is sent as
       // text.
       let received: unknown = input.type === 'application/x-www-form-urlencoded' ? value : body;
       if (input.type === 'application/json' && body !== undefined) received = JSON.parse(body);

@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { parseUrl } from '../../src/platform/urls';
 import { startApp, type TestApp } from '../support/app';
 
-/** Tests the routes that serve the schemas of the OpenAPI document one by one: contract section 1, “documents”. */
+/** Tests the routes that serve each schema of the OpenAPI document separately (contract section 1, “documents”). */
 const BASE_PATH = '/v1';
 
 describe('the schemas', () => {
@@ -21,7 +21,7 @@ describe('the schemas', () => {
   const get = async (name: string) => (await app.call('GET', `/openapi/schemas/${name}.json`)).body as object;
   const ajvWith = (schema: object) =>
     addFormats(new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }))
-      // The package ajv-formats lacks the format `iri` of JSON Schema 2020-12.
+      // The ajv-formats package lacks the `iri` format of JSON Schema 2020-12.
       .addFormat('iri', (text: string) => parseUrl(text) !== null)
       .compile(schema);
 

@@ -50,7 +50,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     await page.getByLabel('password:').fill(password);
     await page.locator('#client_id_password').fill(consumer_key);
     await page.locator('#client_secret_password').fill(consumer_secret);
-    // Swagger UI shows the flow `password` first, and then `clientCredentials`.
+    // Swagger UI shows the `password` flow above the `clientCredentials` flow.
     await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
   }
 
@@ -89,7 +89,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await link.evaluate((anchor) => (anchor as unknown as { href: string }).href)).toBe(
       `${app.url}/guide/api.html`,
     );
-    // A client that does not accept the encoding br gets the same script, uncompressed.
+    // A client that does not accept the `br` encoding gets the same script uncompressed.
     const plain = await fetch(`${app.url}/docs/swagger-ui-bundle.js`, { headers: { 'accept-encoding': 'identity' } });
     expect([plain.status, plain.headers.get('content-encoding')]).toEqual([200, null]);
     const brief = await fetch(`${app.url}/docs/swagger-ui-bundle.js`, { headers: { 'accept-encoding': 'br' } });
@@ -110,7 +110,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
     expect(await answer.request().allHeaders()).not.toHaveProperty('cookie');
     await page.locator('.auth-container').getByText('Authorized').first().waitFor();
-    // The dialog "Authorize" of Swagger UI has a button for each authentication method.
+    // The "Authorize" dialog of Swagger UI has a "Close" button for each authentication method.
     await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
   });
 
@@ -168,8 +168,8 @@ describe('Swagger UI of a sandbox', () => {
   afterEach(() => expect([watched.complaints, watched.refusals]).toEqual([[], []]));
 
   /**
-   * Authorizes with both methods of the dialog: with a token of the user, and as the application itself. No scopes are
-   * chosen, so the token gets all scopes that the user and the application share.
+   * Fills in both forms of the dialog: one for the user's token, and one for the application's own credentials. No
+   * scopes are chosen, so the token gets all scopes that the user and the application share.
    */
   async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
     await page.locator('.auth-wrapper').getByRole('button', { name: 'Authorize' }).click();

@@ -23,7 +23,7 @@ async function send(pieces: Iterable<string>): Promise<{ status: number; body: R
     method: 'POST',
     headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'application/x-ndjson' },
   });
-  // Sending a body that is refused can fail, because the service does not read the whole body.
+  // The service refuses the body without reading all of it, so sending the rest can fail.
   sender.on('error', () => undefined);
   const progress = { isAnswered: false };
   const answered = new Promise<IncomingMessage>((resolve) => sender.once('response', resolve));

@@ -24,7 +24,7 @@ describe('imports in several processes', () => {
   beforeEach(async () => (app = await startApp({ env: { ROLES: 'api' } })));
   afterEach(() => app.close());
 
-  /** Starts a process that handles rows, with the keys of the receiving process. */
+  /** Starts a process that handles rows, with the same `SECRETS_KEY` as the receiving process. */
   const worker = () =>
     startApp({
       databaseUrl: app.databaseUrl,
@@ -43,7 +43,8 @@ describe('imports in several processes', () => {
   it('simultaneous imports of one account complete, and each row is processed once', async () => {
     const scene = await app.given.scene();
     const workers = [await worker(), await worker()];
-    // The second halves of the two files are equal, so that the later one of two equal rows is refused.
+    // The second halves of the two files are equal. Of two equal rows, only the first one that is processed creates a
+    // record.
     const shared = rowsOf(scene.testCode, 'both', 500);
     const paths = await Promise.all(
       ['a', 'b'].map((name) => start(scene, `${rowsOf(scene.testCode, name, 500)}\n${shared}`)),
@@ -74,7 +75,7 @@ describe('imports in several processes', () => {
          AND served_datetime < (SELECT served_datetime FROM eligibility_imports WHERE account_code = $2)`,
       [many.account, one.account],
     );
-    // Before the small import, each process may have completed one import, and one further import may have been claimed
+    // A few imports of the first account may precede the small import: one for each process, and one that was claimed
     // at the same moment.
     expect(before.length).toBeLessThanOrEqual(workers.length + 1);
     for (const each of workers) await each.close();

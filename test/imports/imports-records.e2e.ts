@@ -15,7 +15,7 @@ describe('import lines with the id of a record', () => {
   const told = ({ report }: { report: Record<string, string>[] }) =>
     report.map(({ outcome, code, svc_eligiblity_id: id }) => [outcome, code, id].join(' '));
 
-  /** Creates a cancelled record, and a live record that replaces it. */
+  /** Creates a cancelled eligibility record, and an open record that replaces it. */
   async function closedAndLive(candidate_id: string) {
     const closed = await app.given.eligibility(scene, { candidate: { candidate_id, last_name: 'Maiden' } });
     await app.call('DELETE', `/accounts/${scene.account}/candidates/${candidate_id}/tests/${scene.testCode}`, {

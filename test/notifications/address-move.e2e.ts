@@ -6,8 +6,8 @@ import { holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * A pause, in milliseconds, that is longer than the interval of the delivery loop's sweeps plus the time of several
- * probes.
+ * The length of a pause, in milliseconds. It leaves enough time for a sweep of the delivery loop and several probes
+ * after the sweep.
  */
 const A_WHILE_MS = 1500;
 
@@ -280,7 +280,7 @@ test.each([
     await subscribed.booking();
     await next.received(2);
     answer();
-    // After the late response of the old address, the notification is sent to the new address.
+    // After the late response from the old address, the notification is sent to the new address.
     await next.received(3);
     await subscribed.booking();
     await next.received(4);

@@ -15,8 +15,8 @@ const HELD = 4711;
 
 /**
  * Tests simultaneous claims of several processes. Each process is simulated by a connection that runs the delivery
- * loop's statement; nothing else delivers. A claim can be paused between its snapshot and its first row, where it reads
- * the time: reading the time waits for a lock that the test holds.
+ * loop's statement; nothing else delivers. The test can pause a claim after its snapshot and before its first row. The
+ * claim reads the time at that point, with a function that waits for the test's lock.
  */
 let app: TestApp;
 let subscribed: Subscribed;
@@ -76,7 +76,10 @@ async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }
   };
 }
 
-/** Gives the notifications an expired lease, because a claim reads the time only for rows that have a lease. */
+/**
+ * Gives the notifications an expired lease. A claim reads the time only for rows with a lease, and the test can pause
+ * the claim only at that point.
+ */
 const lapse = () =>
   app.given.sql(`UPDATE deliveries SET lease_token = 0, leased_until = clock_timestamp() - interval '1 second'`);
 
@@ -255,7 +258,8 @@ test('a claim with a generic query plan reads only the rows that it claims, not 
      SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications WHERE subscription_id = $1`,
     [subscribed.id],
   );
-  // Adds partners with one row each, so that the planner expects few rows for the tested partner, too.
+  // Adds many other partners with one delivery each, so that PostgreSQL's planner also expects few rows for the tested
+  // partner.
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT gen_random_uuid(), n, 'OTHER', 1, 'FIRST' FROM generate_series(1000001, 1002000) AS n`,

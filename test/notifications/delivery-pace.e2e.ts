@@ -66,8 +66,8 @@ test('delivers 120 notifications at more than half the rate that a partner accep
   await subscribed.post('resume');
   await delivered(120, 60_000);
   const { requests } = subscribed.partner;
-  // The share of the partner's rate that the service uses depends on the load of the machine; bench/pace.ts measures
-  // it.
+  // The request rate depends on the load of the machine, so the test only expects half of the rate that the partner
+  // accepts. bench/pace.ts measures the actual rate.
   expect(120 / seconds().at(-1)!).toBeGreaterThan(2.5);
   expect(partner.busy / requests.length).toBeLessThanOrEqual(0.05);
   expect(await subscribed.queue()).toEqual([]);
@@ -275,7 +275,8 @@ describe('the pace of a partner', () => {
       await app.given.sql(RESERVE.text, [subscribed.id, 1, 0]),
     ].map(([row]) => row);
     expect([first, late, punctual].map((row) => row['requests'])).toEqual([1, 0, 0]);
-    // The late request has postponed the next send time. The next reservation is possible 100 ms before that time.
+    // The request that was 500 ms late has postponed the next send time by 500 ms. The send time can be reserved 100 ms
+    // in advance.
     for (const row of [late, punctual]) expect(Math.abs(row['from_ms'] - 1400)).toBeLessThan(300);
   });
 

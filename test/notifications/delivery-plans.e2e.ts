@@ -21,8 +21,8 @@ const NOTIFICATIONS = 50_000;
 const BATCH = 32;
 const EVENTS = 400;
 /**
- * The maximum number of rows that all branches of a statement together may read: no statement may read a whole table,
- * or compare each event with all events.
+ * The maximum number of rows that a statement may read in total. A statement would exceed it by reading a whole table,
+ * or by comparing each event with every other event.
  */
 const MOST = 40_000;
 const WAIT_MS = 10_000;
@@ -78,8 +78,8 @@ async function fill(partners: string[]): Promise<void> {
 }
 
 /**
- * Creates due notifications and events that wait for translation. Leases the first of the notifications, and returns
- * them.
+ * Creates due notifications, and events that wait for translation. Leases the first few notifications, and returns the
+ * leased ones.
  */
 async function owe(): Promise<Owed[]> {
   await app.given.sql(
@@ -238,7 +238,7 @@ describe.each([
       await app.given.sql(
         'VACUUM (ANALYZE) deliveries, notifications, notification_attempts, domain_events, subscriptions',
       );
-      // Runs ANALYZE on grown tables, as the service does every second.
+      // Runs ANALYZE on the tables that have grown, as the service does every second.
       await app.app.get(DeliverySchedule).analyseGrown();
       await planAll();
       await expectFewLookedAt(await owe(), partners);

@@ -47,7 +47,7 @@ async function received(of = subscribed): Promise<Kept[]> {
 }
 
 /**
- * Requests digests with steps of several lengths. Checks that each step has the count and the digest of the kept
+ * Requests digests for time steps of several lengths. Checks that each step has the count and the digest of the stored
  * notifications in its period.
  */
 async function expectDigestsOf(kept: readonly Kept[], of = polling): Promise<void> {

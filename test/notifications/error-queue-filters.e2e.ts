@@ -9,8 +9,8 @@ let gone: Subscribed;
 let jobs: BulkJobs;
 
 /**
- * Creates notifications that failed with 400 or at a closed port, and notifications for a DOWN partner, of which some
- * have been attempted and some have not.
+ * Creates four undelivered notifications: one was answered with 400, one was answered with 500, one is not attempted
+ * because the partner is then DOWN, and one failed because the partner's port is closed.
  */
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });

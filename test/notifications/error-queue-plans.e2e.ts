@@ -23,7 +23,7 @@ async function summary() {
     const [{ rows, causes }] = await app.given.sql(
       'SELECT count(*) AS rows, count(DISTINCT subscription_id) AS causes FROM error_queue_causes',
     );
-    // Waits until a sweep has merged the changes of the counts into one row per cause.
+    // Waits until a sweep has merged the counts, so that the table has only one row for each cause.
     expect(rows).toBe(causes);
   }, 30_000);
   await app.given.sql('VACUUM ANALYZE notifications, error_queue_causes');
@@ -37,8 +37,8 @@ async function summary() {
 
 test('the summary of the error queue reads only the first and last rows of a cause when many other partners have short queues', async () => {
   await queueMany(subscribed, 1_000);
-  // Adds rows of 29 partners that do not exist: PostgreSQL's planner cannot distinguish them from rows of existing
-  // partners.
+  // Simulates the queues of 29 other partners. Their subscriptions need not exist, because PostgreSQL's planner
+  // considers only the rows.
   await app.given.sql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state, retry, failure, http_status, queued_datetime)
@@ -53,9 +53,8 @@ test('the summary of the error queue reads only the first and last rows of a cau
 }, 60_000);
 
 /**
- * Two indexes begin with the columns of a cause. If many notifications have the same exam time, the index that contains
- * exam times is smaller: with the numbers of this test, it has one level fewer. The planner therefore prefers it, even
- * if the result must be sorted.
+ * Two indexes begin with the columns of a cause. The index that also contains exam times is smaller when many
+ * notifications have the same exam time. The planner then prefers this index, although the result must be sorted.
  */
 test.each([30_000, 60_000])(
   'the summary of the error queue reads only the first and last rows of a cause, even with %d more rows in the queue',

@@ -19,8 +19,8 @@ const ITEMS = 50_000;
 /** The number of the job's due notifications that are leased. */
 const HELD = 128;
 /**
- * The maximum number of rows that all branches of a step together may read. It allows a comparison of the items of a
- * batch with each other, but not a read of all items of the job.
+ * The maximum number of rows that a step of the job may read in total. A step may compare the items of a batch with
+ * each other, but it may not read all items of the job.
  */
 const MOST = 25_000;
 

@@ -28,8 +28,8 @@ const order = (bookingCode: string) =>
     .map(({ headers }) => Number(headers['event-sequence']));
 
 /**
- * Creates bookings that are moved twice, and waits until all their notifications are delivered. The partner then
- * forgets them.
+ * Creates bookings that are moved twice, and waits until all their notifications are delivered. Returns the booking
+ * codes.
  */
 async function delivered(bookings: number): Promise<string[]> {
   const codes: string[] = [];
@@ -174,10 +174,7 @@ test('two replay requests with the same Idempotency-Key create one job; a reques
 });
 
 describe('a DOWN partner without a due notification', () => {
-  /**
-   * Brings the partner into the state DOWN: one event is delivered, the next event gets a 500, and then its probe is
-   * refused.
-   */
+  /** Turns the partner DOWN: one event is delivered, the next event is answered with 500, and the probe with 401. */
   async function down(): Promise<void> {
     await delivered(1);
     subscribed.partner.answer({ status: 500 });

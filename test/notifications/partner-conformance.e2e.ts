@@ -29,7 +29,7 @@ async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
   return wrong;
 }
 
-/** Builds a correct partner, which uses the package and knows one candidate. */
+/** Builds a correct partner from the npm package. The partner knows only one candidate. */
 function good(): Answering {
   const receiver = new NotificationReceiver({
     secrets: SECRET,

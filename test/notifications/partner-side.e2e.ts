@@ -50,7 +50,7 @@ describe('a token with the scope partner', () => {
       for (const [method, { security }] of Object.entries(operations)) {
         if (!security?.some((one: object) => 'oauth2' in one)) continue;
         const name = `${method.toUpperCase()} ${path}`;
-        // A poll without a body would wait for a notification.
+        // Without this body, a poll would delay the test, because it would wait for a notification.
         const body = path.endsWith('/poll') ? { return_immediately: true } : undefined;
         const answer = await app.call(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, 'nothing'), { token, body });
         if (!path.startsWith('/partner/') || answer.status === 403) statuses[name] = answer.status;

@@ -22,7 +22,7 @@ afterAll(async () => {
   for (const app of processes.reverse()) await app.close();
 });
 
-/** Creates a partner with tokens and many events that become due at the same time. */
+/** Creates a partner that requires tokens, and many events that become due at the same time. */
 async function burst(retried: string[]): Promise<void> {
   issuer = await startPartner({ oauth: client });
   const auth = {

@@ -9,7 +9,7 @@ const BATCH = 1000;
 let app: TestApp;
 let subscribed: Subscribed[];
 
-// The process under test does not have the role `delivery`, so that only the test runs the upkeep of the queue.
+// The process under test does not have the `delivery` role, so that only the test runs the upkeep of the queue.
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
 });

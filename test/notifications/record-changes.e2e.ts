@@ -62,7 +62,7 @@ async function toldOf(record: Record_, n: number): Promise<PartnerRequest[]> {
   return own();
 }
 
-/** Maps each change of a record to the requests that cause it, starting with a new record. */
+/** Maps each kind of record change to the requests that make this change to a new record. */
 const ACTIONS: Record<(typeof RECORD_CHANGES)[number], (record: Record_) => Promise<unknown>> = {
   CREATED: () => Promise.resolve(),
   UPDATED: (record) => rename(record, 'Byron'),
@@ -230,8 +230,7 @@ describe('a record change that no subscription selects', () => {
     await subscribe();
     await change();
     const record = await app.given.eligibility(subscribed.scene);
-    // The changes are kept: a partner that was verified at an earlier address gets them at its new address, like
-    // booking events.
+    // If the partner was verified at an earlier address, the changes are kept until the new address is verified.
     const kept = name === 'is not verified' ? 1 : 0;
     expect(await count('domain_events WHERE stream = $1', [record['svc_eligiblity_id']])).toBe(kept);
   });

@@ -68,7 +68,7 @@ test('removes a deleted partner, and no other, from the delivery loop and the me
   await eventually(async () => {
     await retain();
     expect(await shown()).toEqual([false, true]);
-    // The delivery loop forgets a partner only when no claim is running.
+    // This check is repeated, because the delivery loop removes a partner from memory only when no claim is running.
     const known = app.app.get(DeliveryLoop).known();
     expect([subscribed, other].map(({ id }) => known.includes(id))).toEqual([false, true]);
   });
@@ -85,8 +85,8 @@ test('stores a suspension period for as long as it affects when the service give
     ).length;
   await app.given.sql(
     `UPDATE subscriptions SET suspensions = $2::tstzmultirange, suspended_datetime = now() - interval '90 hours' WHERE id = $1`,
-    // The last 24 unsuspended hours began before the second of three suspensions and after the first, which is
-    // therefore deleted.
+    // The last 24 hours without a suspension began 84 hours ago. The first of the three suspensions ended before that
+    // time, and is therefore deleted.
     [subscribed.id, `{[${hours(300)},${hours(200)}),[${hours(80)},${hours(60)}),[${hours(45)},${hours(5)})}`],
   );
   await retain();

@@ -187,7 +187,8 @@ test('/health/ready turns red when events stay untranslated for a minute, howeve
   await subscribed.booking();
   await subscribed.partner.received(1);
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
-  // The constraint prevents the service from setting events aside, because the test needs all of them untranslated.
+  // The service normally marks an event that it cannot translate, and skips it from then on. The constraint prevents
+  // the mark, so that the event stays overdue.
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await leftOver(1, `- interval '2 minutes'`);
   await app.app.get(DeliveryInvariant).check();

@@ -31,7 +31,7 @@ beforeEach(() => tamper('TRUNCATE audit_log, audit_seals'));
 const sql = (text: string, values: unknown[] = []) => app.given.sql(text, values);
 const secretsOf = (keys: string) =>
   new Secrets(new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: keys }).secrets);
-/** Returns the sealer of the audit log of a process with the given keys in `SECRETS_KEY`. */
+/** Returns the audit log's sealer for a process that has the given keys in `SECRETS_KEY`. */
 const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsOf(keys), app.app.get(Logger));
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);

@@ -166,7 +166,7 @@ describe('the seals of the audit log', () => {
   };
 
   /**
-   * Adds a row in a transaction that stays open, and then another row, and seals what is committed.
+   * Adds a row in a transaction that stays open, commits another row, and seals the committed rows.
    * @returns a function that commits the first row
    */
   const sealedBeforeCommit = async () => {

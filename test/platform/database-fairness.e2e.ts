@@ -19,7 +19,8 @@ const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
 const FLOOD = 300;
 
 /**
- * Returns how many requests of one caller's flood had ended when the work that another caller requested later ended.
+ * Returns how many requests of one caller's flood end before a single later request from another caller, or from the
+ * service's background work if `other` is null.
  */
 async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
   let done = 0;
@@ -37,8 +38,8 @@ async function doneBefore(work: () => Promise<unknown>, other: Caller | null): P
 }
 
 /**
- * The kinds of work, each with the number of the flood's requests that may end before the other caller's work: the
- * requests that began earlier, and the requests that the flooding caller may start in one turn.
+ * The kinds of work. Each has a limit for the number of the flood's requests that end before the later request. Some
+ * may end first, because they had already begun.
  */
 const kinds: [string, () => Promise<unknown>, number][] = [
   ['statements', () => app.database.query(SHORT_WORK), FLOOD / 10],

@@ -315,7 +315,7 @@ describe('starting an embedded PostgreSQL', () => {
     const { url } = await second.started();
     expect(await answers(url)).toBe(true);
     await second.stop();
-    // The program initdb that the killed process had started may continue for a while.
+    // The killed process had started initdb, which may continue to run for a while.
     await sleep(1_000);
     await run(data).started();
     expect(draft()).toBeUndefined();
@@ -461,7 +461,7 @@ describe('starting PostgreSQL after the previous process was killed', () => {
       return bystander.pid!;
     },
     'a zombie': async () => {
-      // The shell replaces itself by a program that never reaps its child, which therefore stays a zombie.
+      // The shell replaces itself with a program that never reaps its child, so the child stays a zombie.
       const parent = spawn('sh', ['-c', 'true & exec sleep 60'], { stdio: 'ignore', ...serverUser });
       services.push({ process: parent } as unknown as Service);
       const children = () => readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim();

@@ -78,8 +78,8 @@ it('a read that PostgreSQL aborts because of a deadlock with a migration is repe
   const migration = await locking('schools', 'tests');
   const body = app.given.eligibilityBody(scene.testCode, { eligibility_end_date: '2099-12-31T00:00:00Z' });
   const created = app.call('POST', `/accounts/${scene.account}/candidates`, { token: scene.token, body });
-  // The request checks its codes: it has locked `tests` and waits for `schools`. It will detect the deadlock before the
-  // migration does, because it began to wait earlier.
+  // The request has locked `tests` to check its codes, and now waits for `schools`. The request begins to wait before
+  // the migration does, so it detects the deadlock first.
   await pause(500);
   await migration.rest();
   await migration.end();

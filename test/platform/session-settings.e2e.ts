@@ -114,7 +114,7 @@ describe('under a database role with other session settings', () => {
       `SELECT DISTINCT application_name FROM pg_stat_activity WHERE usename = $1 ORDER BY 1`,
       [role],
     );
-    // The LISTEN connection still exists, although `idle_session_timeout` of the role would have ended it.
+    // The LISTEN connection still exists, although the role's `idle_session_timeout` would have ended it.
     expect(sessions.rows.map((row) => row.application_name)).toEqual([
       'candidate-eligibility-service',
       'candidate-eligibility-service listener',

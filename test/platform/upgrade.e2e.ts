@@ -111,7 +111,9 @@ class Upgrade {
     );
   }
 
-  /** Returns the tables in which the number of rows or the value of a previous column has changed. */
+  /**
+   * Returns the tables in which the migrations changed the number of rows, or a value in a column that existed before.
+   */
   changed(): string[] {
     return [...this.before].flatMap(([name, text]) => {
       const rows = JSON.parse(text) as Record<string, unknown>[];
@@ -125,8 +127,8 @@ class Upgrade {
 }
 
 /**
- * Changes that the next release may make; they run on a database of this release, as long as the next release does not
- * exist.
+ * Schema changes that the next release may make. The test runs them on a database of this release, because the next
+ * release does not exist yet.
  */
 const GOOD = [
   next(async function Columns(runner) {

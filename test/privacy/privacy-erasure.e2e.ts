@@ -11,7 +11,7 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 import { Subscribed } from '../support/subscribed';
 
-/** Creates values that identify a person; no value is a part of another value. */
+/** Creates values that identify a person; no value is a substring of another value. */
 function planted() {
   const mark = randomUUID().slice(0, 8);
   const names = [
@@ -94,8 +94,8 @@ describe('the data of a candidate', () => {
   }
 
   /**
-   * Returns the responses of all GET routes to an operator, with the given values for the parameters. The event stream
-   * is omitted, because it contains no data.
+   * Calls all GET routes as an operator, with the given values for the path parameters, and returns the responses. The
+   * event stream is omitted, because it contains no data.
    */
   async function readEverything(names: Record<string, string>) {
     const { paths } = openApiDocument(app.app, app.config);
@@ -283,7 +283,7 @@ describe('the data of a candidate', () => {
     expect(audit.body).toHaveLength(1);
   });
 
-  /** Exports the data of a candidate, and returns the markers of the unmatched results in the export. */
+  /** Exports the data of a candidate, and returns the `marker` value of each unmatched result in the export. */
   async function unmatchedOf(account: string, id: string): Promise<unknown[]> {
     const { body } = await admin('GET', ofCandidate(account, id, 'export'));
     return body.unmatched_results.map((result: any) => result.body.marker as unknown);
@@ -534,8 +534,8 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // Creates more newer records than one statement reads. They are sorted before the records whose retention has
-    // ended.
+    // Creates more newer records than one statement reads. They are sorted before the expired records, which the sweep
+    // must find nevertheless.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,
       status: `'COMPLETED'`,

@@ -17,7 +17,7 @@ export function haproxy(folder: string, files: readonly string[], names: Readonl
   const unused = new Set(Object.keys(names));
   const written = files.map((file) => {
     let text = readFileSync(join(DEPLOY, 'haproxy', file), 'utf8')
-      // Removes Docker's name server, which does not exist outside of containers.
+      // Removes Docker's name server from the configuration, because it does not exist outside of containers.
       .replace(/^resolvers compose\n(?: .*\n)*/m, '')
       .replaceAll(' resolvers compose', '');
     for (const [name, address] of Object.entries(names)) {

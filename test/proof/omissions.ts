@@ -102,8 +102,8 @@ async function run(stops: Stop[]): Promise<boolean> {
         ...body,
       });
     const [{ id: lostId }] = (await once({})).body.notifications;
-    // The notification in the response to the acknowledgement is not acknowledged, and is offered again after its lease
-    // has expired.
+    // The response to this call contains another notification. The program does not acknowledge it, so the service
+    // offers it again after the lease of 10 s.
     await once({ ack: [lostId], lease_s: 10 });
     lost.add(lostId);
   };

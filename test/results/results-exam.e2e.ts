@@ -3,7 +3,10 @@ import { Logger } from '../../src/platform/observability/logger';
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Tests the first and last paragraphs of section 7 of the contract: the state of an exam after an accepted body. */
+/**
+ * Tests the first and last paragraphs of section 7 of the contract: the state of an exam after its result has been
+ * accepted.
+ */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -47,8 +50,7 @@ describe('every accepted body becomes a revision', () => {
       { ...body, webCamComments: null, examTakerEmail: null, videoReviewLink: null },
     ])
       expect((await deliveries.register(scene.token, again)).status).toBe(200);
-    // The last body omits the member webCamComments, which was an empty list in the body before. The last body
-    // therefore creates a new revision.
+    // In the last body, `webCamComments` is null instead of an empty list. This body therefore creates a new revision.
     expect(await numbers()).toEqual([1, 2]);
     expect({ ...(await snapshot()), revisions: 1, audited: before.audited }).toEqual(before);
   });

@@ -53,8 +53,8 @@ it('serves other tenants, and holds no database connection, while 110 clients do
     'service_unavailable',
     '5',
   ]);
-  // Requests that waited for a slot have not queried the database, because a result that is never sent must not be
-  // read. Six requests at a time are served, and six more if the sockets' buffers can hold a whole response.
+  // A request must not read the result while it waits for a slot, because its response may never be sent. Six requests
+  // at a time are served, and six more if the sockets' buffers can hold a whole response.
   const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
   const [{ rows }] = await app.given.sql(read, [hostile.account]);
   expect(rows).toBeGreaterThanOrEqual(6);

@@ -95,7 +95,7 @@ describe('SANDBOX=true', () => {
     const moved = await sandbox.call(token, 'POST', '/sandbox/clock', { advance_s: 30 * 86_400 });
     expect(moved.status).toBe(200);
     const others: Record<string, string>[] = [{ NODE_ENV: 'production' }, { SANDBOX: 'false' }];
-    // The sandbox's database refuses other processes while the sandbox runs, and after it has stopped.
+    // A process that is not a sandbox refuses to use the sandbox's database, even after the sandbox has stopped.
     for (const env of others) expect(await run([], { DATABASE_URL: url, ...env })).toEqual([1, NO_SANDBOX]);
     await sandbox.stop();
     for (const env of others)

@@ -101,7 +101,10 @@ export interface StartOptions {
   databaseUrl?: string;
 }
 
-/** Two processes on the same database with the same key: one answers requests, and the other delivers notifications. */
+/**
+ * Starts two processes that share a database and its encryption key: one answers requests, and the other delivers
+ * notifications.
+ */
 export async function startPair(env: Record<string, string> = {}): Promise<{ api: TestApp; delivery: TestApp }> {
   const shared = { SECRETS_KEY: randomBytes(32).toString('base64'), ...env };
   const api = await startApp({ env: { ...shared, ROLES: 'api' } });

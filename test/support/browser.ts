@@ -21,7 +21,7 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
   return chromium.launch({
     executablePath: join(HOME, 'chromium'),
     args: [
-      // Chromium refuses to run as root with its sandbox, and the tests only open our own pages.
+      // Chromium cannot run as root with its sandbox. The tests need no sandbox, because they open only our own pages.
       '--no-sandbox',
       '--disable-background-networking',
       '--disable-component-update',
@@ -56,7 +56,7 @@ async function unpackOnce(): Promise<void> {
   const draft = mkdtempSync(`${HOME}-`);
   try {
     await promisify(execFile)(process.execPath, ['-e', 'require(process.argv[1]).executablePath()', CHROMIUM], {
-      // The package unpacks its libraries only if it seems to run in an AWS Lambda function.
+      // The package unpacks its libraries only if this variable is set, as it is in an AWS Lambda function.
       env: { TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' },
     });
     writeFileSync(

@@ -85,7 +85,7 @@ export async function selfSigned(name: string, options: CertificateOptions = {})
   return { certPem: certificate.toString('pem'), keyPem: await privateKeyPem(keys) };
 }
 
-/** Creates all certificates of the TLS tests, each with its own fault. */
+/** Creates the certificates for the TLS tests: valid ones, and ones with one fault each. */
 export async function testCertificates() {
   const authority = await Authority.create();
   const otherAuthority = await Authority.create('Another authority');

@@ -23,8 +23,8 @@ interface RunningApp {
 }
 
 /**
- * Creates the data that a test starts with. Catalogue, users and tokens are written to the database; records are
- * created over HTTP.
+ * Creates the data that a test starts with. The catalogue, users and tokens are written to the database; eligibility
+ * records are created over HTTP.
  */
 export class Given {
   private count = 0;
@@ -105,7 +105,10 @@ export class Given {
     }
   }
 
-  /** Returns the number of rows of records and of their search keys that PostgreSQL reads during the work. */
+  /**
+   * Returns the number of rows that PostgreSQL reads during the work from the tables of eligibility records and their
+   * search keys.
+   */
   async recordsRead(work: () => Promise<unknown>): Promise<number> {
     const read = async () => {
       // The pause is needed, because a connection reports its reads only after it has been idle for a second.

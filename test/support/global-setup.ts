@@ -9,8 +9,9 @@ import { migrate } from '../../src/platform/database/migrate';
 import { TEMPLATE } from './database';
 
 /**
- * Starts one PostgreSQL for the whole run, with a migrated template that every test file clones. `TEST_SERVER_URL`, the
- * URL of a superuser on an unused server, selects another release (test/proof/drill/oldest-postgres.ts).
+ * Starts one PostgreSQL for the whole run, with a migrated template that every test file clones. To test another
+ * release of PostgreSQL, set `TEST_SERVER_URL` to the URL of a superuser on an unused server
+ * (test/proof/drill/oldest-postgres.ts).
  */
 export default async function globalSetup(): Promise<void> {
   execFileSync(process.execPath, [join(__dirname, '../../scripts/build-console.mjs')], {

@@ -205,8 +205,9 @@ export class Isolation {
   }
 
   /**
-   * Adds the partners of other subscriptions, as users and as applications. A neighbour is a partner with another
-   * subscription of the account Z. This subscription is not verified, so that it has no notifications.
+   * Adds partners with other subscriptions or none, as users and as applications. A partner with another subscription
+   * of the account Z is called a neighbour. The neighbour's subscription is unverified, and therefore has no
+   * notifications.
    */
   private async addPartners(): Promise<void> {
     const { given } = this.app;
@@ -254,12 +255,13 @@ export class Isolation {
           );
     }
     await this.jobsEnded();
-    // Deletes bodies that caller A has just sent: they name objects of the account Z, but belong to A.
+    // Deletes the results that caller A has just sent. They name objects of the account Z, which would look like leaks,
+    // although the results belong to A.
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
     ]);
-    // A list of jobs contains the filters that the callers have just sent. These filters may name objects of the
-    // account Z.
+    // Removes the filters of the jobs that the callers have just started. These filters may name objects of the account
+    // Z, which would look like leaks in lists of jobs.
     await this.app.given.sql(
       `UPDATE jobs SET filter =
          (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(filter) WHERE key = 'account_codes')
@@ -432,8 +434,7 @@ export class Isolation {
   }
 
   /**
-   * Returns a hash of all rows that belong to the account Z, except rows that its other partners wrote in their own
-   * names.
+   * Returns a hash of all rows that belong to the account Z, except rows that name another partner of Z as the actor.
    */
   private async stateOfZ(): Promise<string> {
     const tables = await this.app.given.sql(

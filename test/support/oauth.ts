@@ -47,7 +47,7 @@ export class OAuth {
     return this.commands.execute(new CreateApplication('test', scopes, grants, assignments));
   }
 
-  /** Requests a token for the application itself, with the grant client_credentials. */
+  /** Requests a token for the application itself, with the client_credentials grant. */
   ofApplication(client: Client, more: Record<string, string> = {}): Promise<Answer> {
     return this.post('/token', client, { grant_type: 'client_credentials', ...more });
   }

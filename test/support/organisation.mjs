@@ -1,5 +1,5 @@
-// An OpenID Connect provider on loopback in a separate process: everybody is signed in as the person of the last `PUT
-// /person`. Its argument is the client's redirect address. It prints its own address on standard output.
+// An OpenID Connect provider on loopback in a separate process. Everybody is signed in as the person in the last `PUT
+// /person` request. The program takes the client's redirect address as its argument, and prints its own address.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';

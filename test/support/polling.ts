@@ -59,7 +59,7 @@ export class Polling {
   }
 
   /**
-   * Makes only the leases of the deliveries expire, not those of the offers, so that the service cannot record the
+   * Makes the leases expire in the `deliveries` table, but not in `poll_offers`, so that the service cannot record the
    * expiry yet.
    */
   async lapseClaims(): Promise<void> {

@@ -57,7 +57,7 @@ export class BulkJobs {
     return (await this.call('GET', `jobs/${id}`)).body;
   }
 
-  /** Waits until the bulk job has the given members, and returns the job. */
+  /** Waits until the bulk job has the given property values, and returns the job. */
   async having(id: string, members: Record<string, unknown>, withinMs?: number): Promise<Record<string, any>> {
     return eventually(async () => {
       const found = await this.get(id);

@@ -32,8 +32,8 @@ export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoi
 }
 
 /**
- * Does the same as {@link holdAt} for the first process that reaches the point; the other processes are also held when
- * they reach the point.
+ * Holds each of the processes that reaches the point, until the release. `reached` resolves when the first process is
+ * held.
  */
 export function holdAny(processes: readonly { app: INestApplicationContext }[], point: RacePoint): Hold {
   const holds = processes.map((process) => holdAt(process, point));

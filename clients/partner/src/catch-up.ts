@@ -10,7 +10,7 @@ export interface FeedOptions {
   /** The service's base URL, without `/accounts`. */
   baseUrl: string;
   accountCode: string;
-  /** Returns a valid access token with the scope `read`; called before every page. */
+  /** Returns a valid access token with the `read` scope; called before every page. */
   accessToken: () => Promise<string>;
   /**
    * The cursor that the last catch-up returned. Without a cursor, reading starts at the oldest entry that the service

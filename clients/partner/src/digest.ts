@@ -16,8 +16,8 @@ export function digestOf(id: string, sequence: number, body: Uint8Array): string
 }
 
 /**
- * Computes the time steps of the digest from the notifications that a partner kept. The service computes them in the
- * same way from the notifications that it delivered.
+ * Computes the digest of each time step from the notifications that a partner has stored. The service computes its
+ * digests in the same way from the notifications that it delivered.
  */
 export function stepsOf(kept: readonly KeptNotification[], fromS: number, toS: number, stepS: number): DigestStep[] {
   const sums = Array.from({ length: Math.ceil((toS - fromS) / stepS) }, () => ({ count: 0, sum: 0n }));

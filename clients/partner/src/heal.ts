@@ -118,7 +118,9 @@ async function missingIn(
   return ids.filter((id) => !known.has(id));
 }
 
-/** Returns the ids of the delivered notifications that were generated in a step and created in the given period. */
+/**
+ * Returns the ids of the delivered notifications that were created in the given period and whose event is in the step.
+ */
 async function listed(api: PartnerApi, step: DigestStep, fromS: number, toS: number): Promise<string[]> {
   const query = new URLSearchParams({
     subscription_id: api.subscriptionId,

@@ -98,9 +98,9 @@ export class MemoryStore implements NotificationStore<undefined> {
 export interface StoredNotification {
   id: string | null;
   sequence: number;
-  /** The booking or, for a change to a record, the record within which `sequence` counts the events. */
+  /** Identifies the booking or, for a change to a record, the record whose events `sequence` counts. */
   key: string;
-  /** The eligibility record. The times of its events increase. */
+  /** Identifies the eligibility record. A store compares the times of events to find the newest of the record. */
   record: string;
   atS: number;
   digest?: string | undefined;

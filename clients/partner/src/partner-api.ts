@@ -1,4 +1,7 @@
-/** Calls the service as a partner, with a token that it obtains by client credentials with the scope `partner`. */
+/**
+ * Calls the service as a partner. The token for the calls has the `partner` scope, and is obtained with the client
+ * credentials grant.
+ */
 export interface PartnerApiOptions {
   /** The service's base URL, without `/partner`. */
   baseUrl: string;

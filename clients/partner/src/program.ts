@@ -1,4 +1,6 @@
-/** A sample partner on the command line. The kits of the other languages have the same commands and settings. */
+/**
+ * Runs a sample partner from the command line. The kits for the other languages have the same commands and settings.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

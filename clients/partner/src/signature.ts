@@ -54,7 +54,7 @@ export function verifySignature(
   if (!genuine.includes(true)) throw new InvalidSignature('signature_wrong', 'No signature is right.');
 }
 
-/** Builds the header `webhook-signature` as the service does, for your own tests: one signature for each secret. */
+/** Builds the `webhook-signature` header as the service does, for your own tests: one signature for each secret. */
 export function sign(secrets: string | readonly string[], id: string, timestampS: number, body: Uint8Array): string {
   return (typeof secrets === 'string' ? [secrets] : secrets)
     .map((secret) => `v1,${digest(secret, id, String(timestampS), body).toString('base64')}`)

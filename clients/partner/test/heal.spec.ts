@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => service.stop());
 
-/** Returns a store with these notifications. */
+/** Returns a store that contains the given notifications. */
 const storeOf = (all: readonly KeptNotification[]) => ({
   kept: (fromS: number, toS: number) => Promise.resolve(all.filter(({ atS }) => atS >= fromS && atS < toS)),
 });

@@ -49,8 +49,8 @@ const wrong = (setup: Setup) => vector({ fault: 'signature_wrong', ...setup });
 type Arrival = [id: string, booking: string, sequence: number, record?: string, second?: number];
 
 /**
- * Builds a case for the section `ordering` of vectors.json. The partner's function `work` is called for the outcome
- * `applied` only. `newest` is the value of `isNewestOfRecord` in this call.
+ * Builds a case for the `ordering` section of vectors.json. The partner's `work` function is called only for the
+ * outcome `applied`. `newest` is the value of `isNewestOfRecord` in this call.
  */
 const sequences = (title: string, arrivals: Arrival[], outcomes: string[], newest?: boolean[]) => ({
   title,
@@ -68,14 +68,14 @@ const sequences = (title: string, arrivals: Arrival[], outcomes: string[], newes
 /** Returns the time that is the given number of seconds after the beginning of the test case. */
 const dateTime = (second: number) => `${new Date((NOW_S + second) * 1000).toISOString().slice(0, 19)}Z`;
 
-/** Returns a notification as a partner keeps it; `second` sets the effective date in its body. */
+/** Returns a notification as a partner stores it; `second` sets the effective date in its body. */
 const keptAt = (number: number, second: number, changes: object = {}) => ({
   id: `0198f2c1-5f0e-7c31-9a55-${String(number).padStart(12, '0')}`,
   event_sequence: number,
   body: JSON.stringify({ ...SAMPLE, effective_date: dateTime(second), ...changes }),
 });
 
-/** Returns a change to a record as a partner keeps it; `second` sets its time `at`. */
+/** Returns a change to a record as a partner stores it; `second` sets the time of the change (`at`). */
 const changeAt = (number: number, second: number) => ({
   ...keptAt(number, second),
   body: JSON.stringify({
@@ -97,8 +97,8 @@ const changeAt = (number: number, second: number) => ({
 type Kept = ReturnType<typeof keptAt>;
 
 /**
- * Builds a case for the section `digests` of vectors.json: the notifications that a partner kept, and the digest of
- * each time step.
+ * Builds a case for the `digests` section of vectors.json: the notifications that a partner has stored, and the digest
+ * of each time step.
  */
 const digests = (title: string, stepS: number, seconds: number, kept: [second: number, kept: Kept][]) => ({
   title,

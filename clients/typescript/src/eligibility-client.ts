@@ -43,13 +43,13 @@ export interface ImportOptions {
   signal?: AbortSignal;
   /** The Idempotency-Key of the upload: a second upload with the same key returns the import of the first upload. */
   idempotencyKey?: string;
-  /** Called with the progress at each poll, the last time with the final figures. */
+  /** Called with the progress at each poll. The last call contains the final figures. */
   onProgress?: (progress: ImportProgress) => void;
   /** The polling interval in milliseconds; 500 by default. */
   pollMs?: number;
   /**
-   * The stream to which the report is written; the returned report is then empty. If a function is given, it is called
-   * when there is a report, and returns the stream.
+   * The stream to which the report is written; the returned report is then empty. A function that returns the stream is
+   * called only when there is a report.
    */
   reportTo?: WritableStream<Uint8Array> | (() => WritableStream<Uint8Array>);
 }

@@ -2,7 +2,9 @@ import type { components } from './openapi.js';
 
 export type Problem = components['schemas']['ErrorModel'];
 
-/** Thrown for a response of 400 or above: `code` is for programs, `problem.errors` lists every fault of the request. */
+/**
+ * Thrown for a response of 400 or above. Programs can test `code`; `problem.errors` lists every fault of the request.
+ */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
 

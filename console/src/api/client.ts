@@ -44,7 +44,7 @@ export interface Page<T> {
 export async function pageOf<T>(answer: Promise<Answered<T[]>>): Promise<Page<T>> {
   const { data = [], response } = await answer;
   // The address in the `Link` header has the service's own host name, which may differ from the console's. Only the
-  // cursor in it is used.
+  // cursor in the address is used.
   const [, address] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
   const next = address === undefined ? null : new URL(address, ROOT).searchParams.get('cursor');
   return { rows: data, next };

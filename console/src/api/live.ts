@@ -95,8 +95,8 @@ async function keepReading(signal: AbortSignal): Promise<void> {
         tell(EVERYTHING);
       });
     } catch {
-      // An error in the event stream is ignored, because `liveState` shows the failure, and the loop opens the stream
-      // again.
+      // An error in the event stream is ignored, because `liveState` shows the failure, and this loop opens a new
+      // stream.
     }
     if (signal.aborted) return;
     liveState.set('broken');

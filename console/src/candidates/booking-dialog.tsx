@@ -121,7 +121,7 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
 
 const ZONES = Intl.supportedValuesOf('timeZone').map((zone) => [zone, zone] as const);
 
-/** Shows when and where the exam begins, and the same time in the operator's time zone. */
+/** Shows the local start and the place of the exam, and the start in the operator's own time zone. */
 function StartHint({ form, zone }: { form: FormState; zone: string }) {
   const moment = new Date(String(form.values['booking_on'] ?? ''));
   if (Number.isNaN(moment.getTime())) return null;

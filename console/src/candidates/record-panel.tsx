@@ -99,7 +99,8 @@ function RecordActions({ record }: { record: CandidateRecord }) {
     );
 
   /**
-   * The actions on a record in display order. Some actions need an additional scope, because their route requires it.
+   * The actions on a record in display order. An action has a `scope` if its route requires one in addition to the
+   * scope for the page.
    */
   const OFFERED: readonly { action: Action; label: string; scope?: string; press: () => unknown }[] = [
     {

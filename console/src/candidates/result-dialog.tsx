@@ -7,7 +7,7 @@ import { Dialog } from '../components/dialog';
 import { Shown } from '../components/states';
 import type { Result } from './story';
 
-/** Shows the sender of a result, and the buttons that show its content. */
+/** Shows the sender of a result, and buttons that open the content of the result. */
 export function ResultButtons({ result }: { result: Result }) {
   const [media, setMedia] = useState<boolean | null>(null);
 

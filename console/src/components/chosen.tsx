@@ -38,8 +38,8 @@ interface Props {
 const AT_ONCE = 4;
 
 /**
- * Shows buttons for actions on the rows that the user has selected. Each row is a separate request, and the user can
- * stop between two requests.
+ * Shows buttons for actions on the rows that the user has selected. A separate request is sent for each row, and the
+ * user can stop between two requests.
  */
 export function Chosen({ ids, nouns, actions, clear, done: finished }: Props) {
   const [progress, setProgress] = useState<Progress | null>(null);

@@ -15,6 +15,6 @@ export interface Filter {
   /** Whether the values of the loaded options are codes that users know. */
   hasCodes?: boolean;
   type?: 'text' | 'moment';
-  /** Whether the key `/` focuses this filter. */
+  /** Whether the `/` key focuses this filter. */
   main?: boolean;
 }

@@ -45,7 +45,7 @@ function Rows<Row extends object>({ queryKey, load, ...table }: Props<Row> & { o
     if (isWaiting && !isFetching) void fetchNextPage();
   }, [isWaiting, isFetching, fetchNextPage]);
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
-  // Account names that arrive after the rows would change the widths of the columns.
+  // The list waits for the account names, because names that arrive after the rows would change the column widths.
   const hasNames = useHasAccountNames();
   if (query.data === undefined || !hasNames)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
@@ -54,9 +54,9 @@ function Rows<Row extends object>({ queryKey, load, ...table }: Props<Row> & { o
       <Table
         {...table}
         rows={rows}
-        // Placeholder rows belong to the previous filter. Their list has an empty key, so that the new rows count as a
-        // new list. In a sorted list, the rows of a further page appear between the rows that are already shown, so the
-        // list gets a new key with each page.
+        // While rows of the previous filter are shown, the key is empty, so that the new rows count as a new list. In a
+        // sorted list, the rows of a further page appear between the rows that are already shown, so each page changes
+        // the key.
         list={query.isPlaceholderData ? '' : isSorted ? `${key} ${pages}` : key}
         load={load}
         count={query.hasNextPage ? countText(rows.length, isSorted && !isWaiting) : undefined}

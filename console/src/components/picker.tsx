@@ -57,7 +57,7 @@ export function Picker({ value, onChange, options, hasCodes = false, autoFocus, 
       if (isOpen) setActive((active + step + found.length) % found.length);
     } else if (event.key === 'Escape' && typed !== null) {
       setTyped(null);
-      // The event is stopped, because Escape would otherwise also close the dialog around the field.
+      // Without this call, Escape would also close the dialog around the field.
       event.stopPropagation();
     } else if (event.key === 'Enter' && typed !== null) {
       if (isOpen && found[active]) choose(found[active][0]);

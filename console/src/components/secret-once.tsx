@@ -29,7 +29,7 @@ export function SecretDialog({
   );
 }
 
-/** Asks the user for confirmation before a page with a secret is left, because the secret cannot be shown again. */
+/** Asks for confirmation before the user leaves a page with a secret, because the secret cannot be shown again. */
 export function useSecretGuard(isShown: boolean): void {
   useBlocker({
     disabled: !isShown,

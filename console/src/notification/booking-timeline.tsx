@@ -54,7 +54,7 @@ export function BookingTimeline({ notification }: { notification: Schemas['Notif
   );
 }
 
-/** Shows the new start of an exam that was moved, and the previous start, about which this partner was notified. */
+/** Shows the new start of a moved exam, and the start that the partner's previous notification stated. */
 function Moved({ event: { previous_booking_on: from, booking_on: to } }: { event: Event }) {
   if (from === null) return null;
   return (

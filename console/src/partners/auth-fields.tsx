@@ -53,7 +53,7 @@ export function emptyAuth(type: AuthType): Record<string, string> {
   return Object.fromEntries(Object.keys(FIELDS[type]).map((name) => [name, '']));
 }
 
-/** Builds the member `auth` of the request body from the form's values. */
+/** Builds the `auth` member of the request body from the form's values. */
 export function authOf(type: AuthType, given: object | null | undefined): Schemas['SubscriptionBody']['auth'] {
   const { headers = '', ...rest } = (given ?? {}) as { headers?: string };
   const lines = headers.split('\n').filter((line) => line.trim() !== '');

@@ -58,7 +58,7 @@ export function InvitePartner({ subscription }: { subscription: Schemas['Subscri
   );
 }
 
-/** Returns a user name that contains the partner's name or host, and a random password. */
+/** Returns a random password, and a user name that contains the partner's name or host. */
 function newInvitation({ name, partner_url: url }: Schemas['SubscriptionModel']): Invitation {
   const called = (name ?? (url === null ? 'user' : new URL(url).hostname))
     .toLowerCase()

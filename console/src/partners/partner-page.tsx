@@ -100,8 +100,8 @@ function Partner({ subscription }: { subscription: Subscription }) {
 }
 
 /**
- * Shows since when every attempt to notify the partner has failed. A link leads to the causes and to the partner's
- * responses.
+ * Shows the time since which every attempt to notify the partner has failed. A link leads to the causes and to the
+ * partner's responses.
  */
 function Failing({ since, id }: { since: string | null | undefined; id: string }) {
   return (

@@ -131,7 +131,7 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Returns the value of the latest hour with an attempt to notify the partner; null if no hour has an attempt. */
+/** Returns the latest hourly value that is not null; null if there was no attempt to notify the partner in any hour. */
 function lastOf(values: readonly (number | null)[]): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }

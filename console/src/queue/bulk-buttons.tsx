@@ -11,8 +11,8 @@ interface Props {
   primary?: boolean;
   small?: boolean;
   /**
-   * The object of the action, for screen readers. It distinguishes the buttons on a page with several groups of
-   * buttons.
+   * The rows on which the buttons act, in words that are added to the buttons' labels for screen readers. These words
+   * distinguish several groups of buttons on one page.
    */
   of?: string;
 }

@@ -111,7 +111,7 @@ const COLUMNS: readonly Column<Cause>[] = [
 
 function WhatToDo({ cause }: { cause: Cause }) {
   const { text, place: best } = hintFor(cause);
-  // Operators with the scope `support` may not change the settings of a partner.
+  // Operators with the `support` scope may not change the settings of a partner.
   const isAdmin = useScopes().includes('admin');
   const place = best === 'settings' && !isAdmin ? 'partner' : best;
   return (
@@ -158,7 +158,7 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      // Until the number arrives, a space keeps the height of its line, so that the content below does not move.
+      // Until the number arrives, a space reserves the height of the line, so that the content below does not move.
       lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>

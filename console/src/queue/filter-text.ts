@@ -11,9 +11,9 @@ export function filterOf({ http_status: status, ...search }: Search): QueueFilte
 }
 
 /**
- * Returns the query parameters of the page that lists the notifications with one cause of failure. If the cause has no
- * failure or no reason, `none` selects only notifications that have no failure or no reason either, so that no other
- * notifications are shown or resent.
+ * Returns the query parameters of the page that lists the notifications with one cause of failure. A missing failure or
+ * reason is sent as `none`. Without `none`, the page would also list notifications that have a failure or reason, and
+ * the operator could resend them by mistake.
  */
 export function searchOf(cause: Schemas['CauseModel']) {
   return {

@@ -158,7 +158,7 @@ function OneJob({ job }: { job: Job }) {
   );
 }
 
-/** Lists the notifications of the job. The list is fetched again when a figure of the job changes. */
+/** Lists the notifications of the job. The list is fetched again when one of the job's counts changes. */
 function Items({ job }: { job: Job }) {
   const search = useSearch({ from: '/jobs/$jobId' });
   const queries = useQueryClient();

@@ -51,8 +51,8 @@ export function isOver({ state }: Job): boolean {
 }
 
 /**
- * Returns whether the figures of the job may still change. When a job is aborted, the results of notifications that are
- * being sent are still added.
+ * Returns whether the counts of the job may still change. After a job is aborted, the results of notifications that
+ * were already being sent are still counted.
  */
 export function isMoving(job: Job): boolean {
   return !isOver(job) || (job.state === 'ABORTED' && job.sent > job.delivered + job.failed);

@@ -11,7 +11,9 @@ import { notificationQuery } from '../notification/notification-query';
 import { failureText, reasonText } from '../notification/words';
 import type { Search } from '../router-search';
 
-/** Shows a button that opens the partner's newest response to notifications in the error queue that match a filter. */
+/**
+ * Shows a button that opens the partner's response to the newest notification in the error queue that matches a filter.
+ */
 export function LatestAnswer({ filter }: { filter: Search }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -213,7 +213,7 @@ function MadeApplication({ user, consumerKey }: { user: string; consumerKey: str
 interface ConnectedProps {
   login: User;
   consumerKey: string;
-  /** The secret of the application; null after the page was loaded again. */
+  /** The secret of the application; null after the user has reloaded the page. */
   made: Credentials | null;
   renewed: (made: Credentials) => void;
 }

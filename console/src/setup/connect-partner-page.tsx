@@ -103,7 +103,7 @@ interface ProveProps {
   id: string;
   /** Whether the operator has gone back to the first step. */
   isFirst: boolean;
-  /** The new subscription with its secret; null after the page was loaded again. */
+  /** The new subscription with its secret; null after the user has reloaded the page. */
   made: Made | null;
   renewed: (made: Made) => void;
 }

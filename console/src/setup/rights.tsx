@@ -51,8 +51,8 @@ function joined(parts: readonly ReactNode[], separator: string): ReactNode {
 }
 
 /**
- * Performs a change of rights. If the change ends tokens or sessions, asks for confirmation first. Returns whether the
- * change was performed.
+ * Changes the rights of a user or an application. If the change ends tokens or sessions, asks for confirmation first.
+ * Returns whether the change was made.
  */
 export async function changeRights(
   name: string,

@@ -26,7 +26,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
   const [active, setActive] = useState(0);
   const id = useId();
   const navigate = useNavigate();
-  // Results follow the other entries, so that a late result does not move the entry that Enter opens.
+  // Search results are listed last, so that a late result does not move the entry that the Enter key opens.
   const entries = [...entriesFor(session, text.trim()), ...useResults(text.trim())];
   const current = Math.min(active, entries.length - 1);
 

@@ -116,7 +116,7 @@ function useRestLoaded(): void {
       // Loads one page after another, so that a slow phone stays responsive. A page that fails to load reports the
       // error when it is opened.
       for (const route of Object.values(router.routesById)) await router.loadRouteChunk(route)?.catch(() => undefined);
-      // The loaded pages have registered further parts of the program, which are loaded now.
+      // The loaded pages have registered further components, such as dialogs, which are loaded now.
       await loadParts();
     };
     // Safari does not support requestIdleCallback, so loading begins immediately there.

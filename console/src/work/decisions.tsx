@@ -6,7 +6,10 @@ import { confirm } from '../components/confirm';
 import { toast } from '../components/toast';
 import { accommodationsText, nameOf, type CandidateRecord } from '../candidates/record-text';
 
-/** Returns a function that refetches the lists of waiting records and the open candidate after an operator's decision. */
+/**
+ * Returns a function to call after an operator's decision. It refetches the lists of records that wait for a decision,
+ * and the open candidate.
+ */
 export function useDecided(): () => void {
   const queries = useQueryClient();
   return () => {
@@ -25,7 +28,7 @@ const release = (svc_id: string) => api.POST('/admin/eligibilities/{svc_id}/rele
 const DECLINED =
   'The record will stay PENDING, and its status message will state the reason. You can still approve the accommodations later on the candidate’s page.';
 
-/** Shows the buttons that approve or decline the accommodations of a record. */
+/** Shows the buttons that approve or decline the accommodations in an eligibility record. */
 export function Decide({ record }: { record: CandidateRecord }) {
   const decided = useDecided();
   const { svc_eligiblity_id: id, candidate, test_code: test, hold_reason: held } = record;
@@ -87,7 +90,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
   );
 }
 
-/** Shows the button that releases the hold of a record. */
+/** Shows the button that releases an eligibility record from its hold. */
 export function Release({ record }: { record: CandidateRecord }) {
   const decided = useDecided();
   const { svc_eligiblity_id: svc_id, hold_reason: reason } = record;

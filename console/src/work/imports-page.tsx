@@ -93,7 +93,7 @@ const COLUMNS: readonly Column<Import>[] = [
 ];
 
 function FileLink({ of }: { of: Import }) {
-  // Reading a report requires the scope `read`.
+  // Reading a report requires the `read` scope.
   if (!useScopes().includes('read')) return <bdi>{importName(of)}</bdi>;
   return (
     <Link to="/work/imports/$account/$id" params={{ account: of.account_code, id: of.import_id }}>

@@ -232,7 +232,7 @@ function Exam({ of: { candidate, status, test_code, account_code, booking_on } }
   );
 }
 
-/** Assigns the result to an exam that is not in the list. The operator enters one of the exam's codes. */
+/** Assigns the result to an exam that is not listed above. The operator enters one of the exam's codes. */
 function Another({ id, settled }: Pick<LikelyProps, 'id' | 'settled'>) {
   const [code, setCode] = useState('');
   const [fault, setFault] = useState<string>();

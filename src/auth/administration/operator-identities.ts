@@ -36,7 +36,7 @@ const MAKE_USER = prepared(
   acrossAccounts.rights,
 );
 
-/** Matches the characters that a user name must not contain; names from the provider may have them. */
+/** Matches the characters that a user name must not contain. Names from the identity provider may contain them. */
 const NOT_IN_NAMES = /[^A-Za-z0-9._@+-]+/g;
 const LONGEST_NAME = 64;
 const MARK_LENGTH = 8;

@@ -1,4 +1,4 @@
-// The thread that estimates how many guesses a password withstands; password-strength.ts uses it.
+// Estimates how many guesses a password withstands. password-strength.ts runs this file in a thread.
 const { parentPort } = require('node:worker_threads');
 const { ZxcvbnFactory } = require('@zxcvbn-ts/core');
 const common = require('@zxcvbn-ts/language-common');

@@ -20,7 +20,7 @@ export class PasswordStrength implements OnApplicationShutdown {
     join(__dirname, 'password-strength-worker.cjs'),
     { resourceLimits: { maxOldGenerationSizeMb: 128 } },
   );
-  /** The last estimate of a password's strength in the queue. Estimates run one after another. */
+  /** The last of the queued estimates of password strength, which run one after another. */
   private last: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | undefined;
 

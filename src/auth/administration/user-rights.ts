@@ -49,7 +49,7 @@ interface Changes {
 
 export interface ChangedUser extends LoggedIn {
   readonly disabled: boolean;
-  /** The rights of the user that the change has extended or reduced. */
+  /** The members of the user, `scopes` or `account_codes`, that the change has extended or reduced. */
   readonly changedRights: readonly ('scopes' | 'account_codes')[];
 }
 
@@ -109,7 +109,7 @@ export class UserRights {
 
   private async sayHowOperatorsSignIn(): Promise<void> {
     const { operatorPasswords, oidc } = this.config;
-    // Without a configured admin group, a user of the identity provider does not count as a permanent operator.
+    // If no admin group is configured, users of the identity provider do not count as operators who can still sign in.
     const issuer = oidc?.adminGroup == null ? 'none' : oidc.issuer.href;
     await this.database.query(SAY_HOW_OPERATORS_SIGN_IN, [operatorPasswords ? 'on' : 'off', issuer]);
   }

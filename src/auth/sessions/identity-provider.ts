@@ -18,7 +18,7 @@ const TIMEOUT_S = 10;
 export const SIGN_IN_S = 600;
 const PURPOSE = 'operator sign-in';
 /**
- * The allowed form of the claim `sub`: 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub` would not
+ * The allowed form of the `sub` claim: 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub` would not
  * distinguish one person from another.
  */
 const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
@@ -47,8 +47,8 @@ export interface SignedIn {
 /** Thrown if the sign-in was not started in this browser, or took too long. */
 export class UnknownAttempt extends Error {}
 /**
- * Thrown if the provider omitted the person's groups, for example because there are too many. The person may have
- * groups nevertheless.
+ * Thrown if the provider omitted the person's groups, for example because there are too many. The person may still have
+ * groups.
  */
 export class GroupsUnknown extends Error {}
 /** Thrown if the provider or the person declined the sign-in. */

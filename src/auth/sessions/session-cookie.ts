@@ -53,7 +53,7 @@ export class ConsoleCookies {
   }
 
   /**
-   * Whether cookies are set with the attribute `Secure`. Browsers accept such cookies only from https addresses and
+   * Whether cookies are set with the `Secure` attribute. Browsers accept such cookies only from https addresses and
    * from `localhost`.
    */
   private get secure(): boolean {
@@ -68,8 +68,8 @@ export class ConsoleCookies {
 export const CONSOLE_REQUEST = 'Console-Request';
 
 /**
- * Returns whether a script of the console's own pages made the request. Pages of other origins may not add the header
- * (Fetch, CORS-safelisted headers).
+ * Returns whether a script of the console's own pages made the request. Browsers do not let pages of other origins add
+ * the `Console-Request` header (Fetch, CORS-safelisted headers).
  */
 export function isFromConsole(request: Request): boolean {
   const site = request.headers['sec-fetch-site'];

@@ -72,7 +72,7 @@ const SignsOut = (summary: string) =>
 
 /**
  * Serves operators' sessions in the console. Every other route accepts a session instead of a token if the request has
- * the session's cookie, the header `Console-Request: 1` and no `Authorization` header.
+ * the session's cookie and the `Console-Request: 1` header, and has no `Authorization` header.
  */
 @ApiTags('Console')
 @Controller('console')
@@ -118,7 +118,8 @@ export class ConsoleSessionController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    // The header is required, because another site could otherwise sign its visitor in as a user of the site's choice.
+    // The `Console-Request` header is required. Without this check, another site could sign its visitor in as a user of
+    // the site's choice.
     if (!isFromConsole(request)) throw notTheConsole.error();
     const network = networkOf(request);
     await this.limit.count(network, response).catch((error: unknown) => {

@@ -18,7 +18,7 @@ import { TokenStore, type Origin } from '../tokens/token-store.js';
  */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
 /**
- * The scopes that a console session can have: all except `launch`. With the scope `results`, users see the photos and
+ * The scopes that a console session can have: all except `launch`. With the `results` scope, users see the photos and
  * links of results.
  */
 const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'launch');

@@ -135,8 +135,8 @@ export class ConsoleSignInController {
   }
 
   /**
-   * Sends a page to the last operator, to whom no group grants `admin` any more. The page says that another user must
-   * get `admin` first. Until then, the last operator keeps all rights.
+   * Sends a page to the last operator if no group grants `admin` to that person any more. The page says that another
+   * user must get `admin` first. Until then, the person keeps all rights.
    */
   private keepLastOperator(response: Response): void {
     this.logger.warn(

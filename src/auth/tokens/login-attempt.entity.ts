@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Counts consecutive wrong passwords for a user name in token requests of one application. The user name need not
- * exist. Guesses in one application therefore lock nobody out of another application. The row with the empty consumer
+ * Counts consecutive wrong passwords for a user name in token requests of one application, whether or not the user
+ * exists. Guesses in one application therefore lock nobody out of another application. The row with the empty consumer
  * key counts the wrong passwords of an hour in all applications.
  */
 @Entity('login_attempts')

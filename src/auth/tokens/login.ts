@@ -15,8 +15,9 @@ const FIND = prepared(
 // Records the result of a sign-in attempt. $2: 1 after a wrong password, 0 after a right one; $3: the number of
 // failures that locks the name; $4: the seconds for which failures are remembered; $5: the application or, for the
 // console's public form, the address for which the name is locked. While a name is locked, its expiry does not change,
-// and later attempts set the number of failures to $3 + 1. The failure that locked the name therefore differs from
-// later failures. The stored expiry has passed if it is at least $4 seconds before the new expiry.
+// and later attempts set the number of failures to $3 + 1. The failure that locked the name can therefore be
+// distinguished from later failures. Earlier failures are forgotten if the stored expiry is at least $4 seconds before
+// the new expiry.
 const IS_FORGOTTEN = `attempt.forget_at - excluded.forget_at <= make_interval(secs => -$4::float8)`;
 const SETTLE = prepared(
   'login-settle',
@@ -40,7 +41,7 @@ const SETTLE = prepared(
  */
 const CEILING = 100;
 const CEILING_S = 3600;
-/** The consumer key in the row that counts for all applications. No application has this key. */
+/** The consumer key of rows that count wrong passwords in all applications together. No application has this key. */
 const ALL = '';
 const SECONDS_LEFT = `ceil(extract(epoch FROM attempt.forget_at - statement_timestamp()))::int AS seconds_left`;
 
@@ -58,8 +59,8 @@ const MAKE_AND_LOCK_NAME = prepared(
    ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET failures = attempt.failures
    RETURNING failures, ${SECONDS_LEFT}`,
 );
-// Counts a wrong password for the user name. The hour begins with the first wrong password; later wrong passwords do
-// not extend the hour.
+// Counts a wrong password towards the hourly limit for the user name. The hour begins with the first wrong password,
+// and later wrong passwords do not extend it.
 const COUNT_FOR_NAME = prepared(
   'login-count-for-name',
   `UPDATE login_attempts SET
@@ -137,7 +138,7 @@ export class Login {
     return { user: right && isJudged && this.mayUsePassword(user) ? user : null, patienceS };
   }
 
-  /** Checks the ceiling and records the result of the attempt, in one transaction (steps 2 to 4). */
+  /** Checks the hourly ceiling of wrong passwords, and records the attempt, in one transaction (steps 2 to 4 above). */
   private async settle(
     { username, application, within }: Attempt,
     right: boolean,

@@ -5,7 +5,7 @@ import { ACCOUNT_CODE } from './account-code.js';
 /** The scopes and accounts of an operator. */
 export interface OperatorRights {
   readonly scopes: readonly Scope[];
-  /** The accounts to which the scope `support` is limited. */
+  /** The accounts to which the `support` scope is limited. */
   readonly accountCodes: readonly string[];
 }
 
@@ -35,9 +35,9 @@ export function rightsOf(
 
 /**
  * Returns the person's groups from the claims of the identity provider; null if the provider omitted them. Providers
- * send a list, a single name, or nothing for a person without groups. If a provider omits the groups, a distributed
- * claim (OpenID Connect Core §5.6.2) or the claim `hasgroups` says so. Microsoft Entra sends `hasgroups` for more than
- * 200 groups.
+ * send a list, a single name, or nothing for a person without groups. A provider that omits the groups sends a
+ * distributed claim (OpenID Connect Core §5.6.2) or the `hasgroups` claim instead. Microsoft Entra sends `hasgroups`
+ * for more than 200 groups.
  */
 export function groupsIn(claims: Readonly<Record<string, unknown>>, groupsClaim: string): string[] | null {
   const claim = claims[groupsClaim];

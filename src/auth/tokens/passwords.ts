@@ -29,8 +29,8 @@ const MOST_WAIT_MS = 20_000;
 const REST_OF_PROCESS = 1;
 const REST_OF_GROUP = 4;
 /**
- * The group of callers for operators who set passwords. The group is separate, so that operators do not wait behind
- * token requests.
+ * The group of callers that contains the operators who set passwords. It is separate, so that these operators do not
+ * wait behind token requests.
  */
 const ADMINISTRATION = 'administration';
 
@@ -96,7 +96,7 @@ export class Passwords implements OnApplicationShutdown {
     await Promise.all(this.processes.map((process) => process.end()));
   }
 
-  /** Hashes a new password. In the queue, the hash belongs to the operator who sets the password. */
+  /** Hashes a new password. The fair queue serves the operators who set passwords in turn. */
   async hash(password: string): Promise<string> {
     const member = requestContext().caller?.username ?? '';
     return (await this.inTurn({ group: ADMINISTRATION, member }, { password, cost: COST })) as string;

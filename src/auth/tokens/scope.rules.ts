@@ -4,9 +4,8 @@ import type { Scope } from '../../platform/context/caller.js';
 const SCOPE_LIST = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /**
- * Returns the scopes to grant: the requested scopes or, if none are requested, all scopes that every holder has. The
- * holders are the user and the application. Returns null if a holder lacks a requested scope, or if no scope would be
- * granted.
+ * Returns the scopes to grant: the requested scopes or, if none are requested, all scopes that every holder (the user
+ * and the application) has. Returns null if a holder lacks a requested scope, or if no scope would be granted.
  */
 export function grantedScopes(asked: string | undefined, ...holders: readonly (readonly Scope[])[]): Scope[] | null {
   const [first = [], ...others] = holders;

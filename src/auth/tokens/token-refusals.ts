@@ -37,7 +37,7 @@ interface Refusals {
 }
 
 /**
- * Summarizes refused password grants in audit entries `token.refused`.
+ * Summarizes refused password grants in `token.refused` audit entries.
  *
  * 1. A refused grant is counted in the row of its application and address. The row exists for a minute from the first
  *    refusal.

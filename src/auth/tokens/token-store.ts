@@ -7,9 +7,9 @@ import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// Starts a token family if the user and the application are unchanged. Both rows are locked and compared again. When a
-// password is changed, a scope is removed or a user is disabled, triggers end the existing families. After that, no new
-// family may start with the old rights.
+// Starts a token family if the user and the application are unchanged. Both rows are locked and checked for changes.
+// When a password is changed, a scope is removed or a user is disabled, triggers end the existing families. After that,
+// no new family may start with the old rights.
 const START_FAMILY = prepared(
   'token-start-family',
   `WITH unchanged AS (
@@ -31,7 +31,7 @@ const START_FAMILY = prepared(
 );
 
 // Starts a token family for the application itself, without a user, with one access token. The application's row is
-// locked and compared again, so that no token is issued with a right that has just been removed.
+// locked and checked for changes, so that no token is issued with a right that has just been removed.
 const START_OWN_FAMILY = prepared(
   'token-start-own-family',
   `WITH unchanged AS (
@@ -116,8 +116,8 @@ export interface TokenPair {
 /** The sign-in with which a token family began. */
 export interface Origin {
   /**
-   * Whether the token family began with a password. OPERATOR_PASSWORDS=off ends an operator's token families that began
-   * with a password.
+   * Whether the token family began with a password. If so, and if its user is an operator, OPERATOR_PASSWORDS=off ends
+   * the family.
    */
   readonly byPassword: boolean;
 }

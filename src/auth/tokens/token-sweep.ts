@@ -31,8 +31,8 @@ const CHORES = [
 ];
 
 /**
- * Ends operators' token families that began with a password. These families may exist, because another process or an
- * earlier start of the service allowed them.
+ * Ends operators' token families that began with a password. There are such families if another process or an earlier
+ * run of the service allowed operators to sign in with a password.
  */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (
   SELECT family_id FROM token_families family JOIN users USING (username)

@@ -103,8 +103,8 @@ export class TokenMetadataController {
       introspection_endpoint: `${baseUrl}/introspect`,
       introspection_endpoint_auth_methods_supported: methods,
       grant_types_supported: [...GRANTS],
-      // RFC 8414 §2 requires the member `response_types_supported`. It is empty, because there is no authorization
-      // endpoint.
+      // RFC 8414 §2 requires the `response_types_supported` member. The list is empty, because there is no
+      // authorization endpoint.
       response_types_supported: [],
       scopes_supported: [...SCOPES],
       service_documentation: `${baseUrl}/docs`,

@@ -11,7 +11,7 @@ import { PARAMETER } from './token.form.js';
 // The service reads its forms and writes its errors as the RFCs prescribe.
 
 /**
- * The schema of a token: 256 random bits in base64url. If the setting CELL has a letter, the token begins with that
+ * The schema of a token: 256 random bits in base64url. If the CELL setting is a letter, the token begins with that
  * letter.
  */
 const token = text({ min: 43, max: 44, pattern: GENERATED_TOKEN }).schema;

@@ -31,7 +31,10 @@ export class TokenFamily {
   @Column('timestamptz', { nullable: true })
   revoked_at: Date | null;
 
-  /** Whether the token family began with a password. OPERATOR_PASSWORDS=off ends such families of operators. */
+  /**
+   * Whether the token family began with a password. If so, and if its user is an operator, OPERATOR_PASSWORDS=off ends
+   * the family.
+   */
   @Column('boolean', { default: true })
   by_password: boolean;
 }

@@ -10,7 +10,7 @@ import { TokenRequestLimit } from './token-request-limit.js';
 
 const COUNTED = 'counted token request';
 
-/** Marks a route whose requests count towards the limit TOKEN_RATE_LIMIT_PER_MINUTE for the client's address. */
+/** Marks a route whose requests count towards TOKEN_RATE_LIMIT_PER_MINUTE, the limit for each client's address. */
 export const Counted = () => SetMetadata(COUNTED, true);
 
 /** A request to the token service with the client and the form that TokenGuard added. */

@@ -16,7 +16,7 @@ export class User {
   @Column('text', { array: true })
   scopes: Scope[];
 
-  /** The subscriptions that the user may use with the scope `partner`. */
+  /** The subscriptions that the user may use with the `partner` scope. */
   @Column('uuid', { array: true, default: '{}' })
   subscription_ids: string[];
 

@@ -121,7 +121,7 @@ export class OperatorRecords {
     return this.present(await this.queryBus.execute(new FindEligibilities(accountCode, candidateId)));
   }
 
-  /** Returns a page of the records that wait for the decision `wait`, newest first. */
+  /** Returns a page of the records that wait for the given kind of decision, newest first. */
   waiting(wait: Wait, accountCodes: readonly string[] | null, { after, take }: Page): Promise<Eligibility[]> {
     return this.database.query<Eligibility>(WAITING[wait], [accountCodes, after, take, this.clock.now()]);
   }

@@ -15,7 +15,8 @@ import { tracedPut } from './traced-put.js';
 
 /**
  * Sends a claimed notification as soon as one of the partner's concurrency slots and a connection to the partner are
- * free, unless its attempt may no longer start.
+ * free. The notification is not sent if the attempt may no longer start by then, for example because too much of the
+ * lease has passed.
  */
 export class AttemptSender {
   constructor(

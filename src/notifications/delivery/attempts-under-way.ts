@@ -9,8 +9,8 @@ import { BEGUN, type Claimed } from './delivery-statements.js';
 const STOPPED_MS = 5_000;
 
 /**
- * A claimed notification, with the time at which this process requested the claim, on its own clock. The lease began at
- * this time or later.
+ * A claimed notification, with the time at which this process requested the claim (by this process's clock). The lease
+ * began at that time or later.
  */
 export interface Held extends Claimed {
   claimedAt: number;
@@ -27,8 +27,8 @@ export function heldFrom(row: Claimed, claimedAt: number, probe: boolean): Held 
 }
 
 /**
- * Groups the rows of a claim by partner, in the order of their creation. The function sorts the rows, because UPDATE
- * returns them in no defined order.
+ * Groups claimed notifications by partner, oldest first. The function sorts the rows, because UPDATE returns them in no
+ * defined order.
  */
 export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, Held[]> {
   const held = new Map<string, Held[]>();

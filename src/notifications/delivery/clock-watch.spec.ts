@@ -71,5 +71,5 @@ test('while the database clock is ahead, reports the time since the last forward
   expect(watch.trust()[1]).toBe(0);
 });
 
-test('trusts the database clock for the expiry of leases until the clock is first checked', async () =>
+test('until the first check of the database clock, leases expire according to this clock', async () =>
   expect((await watchAfter()).trust()).toEqual([Infinity, 0]));

@@ -11,21 +11,22 @@ import { RELEASE } from './delivery-statements.js';
  */
 const JUMP_MS = 5_000;
 /**
- * The time, in milliseconds, that is added to the partner's wait time before a lease that ends implausibly late is
- * released. By then, the attempt under this lease has ended and been recorded.
+ * A lease that ends implausibly late is released after the partner's wait time plus this time, in milliseconds. By
+ * then, the attempt under this lease has ended and been recorded.
  */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
 /**
- * The time after a jump, in milliseconds, by which all earlier leases have ended. It is longer than the longest lease.
+ * All leases from before a jump have ended this many milliseconds after the jump. The time is longer than the longest
+ * lease.
  */
 const ENDED_MS = 700_000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
 /**
- * Finds leases that end later than a lease that is granted now could end. $1: the default wait time. For a notification
- * that was polled, the lease time that the partner has chosen replaces the wait time.
+ * Finds leases that end later than any lease granted now could end. $1: the default wait time. For a notification that
+ * was polled, the lease time that the partner chose is used instead of the wait time.
  */
 const TOO_LONG = prepared(
   'clock-leases-too-long',
@@ -48,23 +49,26 @@ interface Lease {
 /**
  * Detects jumps of the database's clock, by comparing it with this process's monotonic clock.
  *
- * 1. A forward jump must not make notifications seem older. The time after which they are given up is extended by the
- *    jump, until the clock has jumped back or that time has passed.
+ * 1. A forward jump must not make notifications seem older. The age at which they are given up (`retryGiveUpH`) is
+ *    increased by the size of the jump, until the clock has jumped back or `retryGiveUpH` hours have passed.
  * 2. A forward jump must not end leases early: their workers may be sending. The end of each lease from before the jump
  *    is compared with the time that the clock would show without the jump (`trust`).
  * 3. After a backward jump, and after its own start, the process looks for leases that end too late. It measures their
- *    remaining time on its own clock, and releases them when their attempts must have ended. Never immediately release
- *    a lease that ends too late: its worker may be sending.
+ *    remaining time on its own clock, and releases them when their attempts must have ended. Never release such a lease
+ *    immediately: its worker may be sending.
  */
 @Injectable()
 export class ClockWatch {
   private offsetMs: number | null = null;
   /**
-   * The difference between the clocks that decides whether leases have expired. After a recent forward jump, it is the
-   * difference before the jump.
+   * The difference between the two clocks, for deciding whether leases have expired. After a recent forward jump, this
+   * is the difference before the jump.
    */
   private trustedOffsetMs: number | null = null;
-  /** The time at which the last forward jump was detected; null if the trusted difference is the current one. */
+  /**
+   * The time at which the last forward jump was detected. Null if there was no such jump, or if it no longer affects
+   * any lease.
+   */
   private jumpedAt: number | null = null;
   private jumps: { readonly at: number; readonly ms: number }[] = [];
   private readonly seen = new Map<string, number>();
@@ -86,7 +90,7 @@ export class ClockWatch {
     return Math.max(0, this.jumps.reduce((sum, { ms }) => sum + ms, 0) / 3600_000);
   }
 
-  /** Returns what is known about the database's clock now, for a statement that grants leases or lets them expire. */
+  /** Returns the values about the database's clock that statements need when they grant leases or let leases expire. */
   trust(): ClockTrust {
     const now = performance.now();
     if (this.trustedOffsetMs === null) return [Infinity, 0];
@@ -117,8 +121,8 @@ export class ClockWatch {
     this.trustedOffsetMs ??= before;
     const sinceJump = this.jumpedAt === null ? Infinity : now - this.jumpedAt;
     if (offsetMs > before + JUMP_MS) {
-      // If there was another jump shortly before, the trusted difference stays as it is, because leases from before
-      // that earlier jump may still be valid.
+      // If there was another jump shortly before, `trustedOffsetMs` is not changed, because leases from before that
+      // earlier jump may still be valid.
       if (sinceJump > ENDED_MS) this.trustedOffsetMs = before;
       this.jumpedAt = now;
     } else if (sinceJump > ENDED_MS || offsetMs <= this.trustedOffsetMs + JUMP_MS) {

@@ -11,7 +11,7 @@ import {
 } from '../conditions.queries.js';
 import { DeliveryInvariant } from './delivery-invariant.js';
 
-/** The number of a partner's newest failed requests that are searched for its last failure. */
+/** The last failure of a partner is sought among this number of its most recent failed requests. */
 const RECENT = 20;
 
 /**
@@ -28,8 +28,8 @@ const LAST_FAILURE = `SELECT max(bad.at) AS at FROM (
          AND (r.at > bad.at OR r.at = bad.at AND r.trigger = 'RENEWED' AND bad.trigger <> 'RENEWED')
        ORDER BY r.at, r.trigger = 'RENEWED' LIMIT 1) IS DISTINCT FROM 'RENEWED'`;
 /**
- * SQL: the time of the first failure in the series of consecutive failures that ends with the failed attempt at the
- * time `failure`. Only failures after the time `after` count. The expression is null if `failure` is null.
+ * SQL: the time at which a series of consecutive failures began. `failure` is the time of the last failure in the
+ * series; if it is null, the result is null. Failures before the time `after` do not count.
  */
 const beginning = (failure: string, after: string) =>
   `CASE WHEN ${failure} IS NOT NULL THEN ${firstFailure(`greatest(${newestSuccess(`a.at < ${failure}`)}, ${after})`)} END`;

@@ -4,24 +4,24 @@ import { MACHINE_TIME } from '../../platform/database/database.js';
 /** The time, in seconds, by which a lease lasts longer than the partner's wait time. */
 export const LEASE_EXTRA_S = 20;
 /**
- * The part of LEASE_EXTRA_S, in milliseconds after the claim, in which an attempt may start. The remainder is for
- * recording the outcome.
+ * The time after the claim, in milliseconds, within which an attempt may start. It is part of LEASE_EXTRA_S; the rest
+ * of LEASE_EXTRA_S is for recording the outcome.
  */
 export const MAY_START_MS = 12_000;
 
 /**
  * The values about the database's clock that a process passes to statements that grant leases (clock-watch.ts).
- * `expiredUpTo`: leases that end before this time, in seconds since 1970 on that clock, are known to have expired.
- * `jumpedS`: the seconds since the clock jumped forward; 0 if it did not.
+ * `expiredUpTo`: a time on the database's clock, in seconds since 1970; leases that end before it are known to have
+ * expired. `jumpedS`: the seconds since the clock jumped forward; 0 if it did not.
  */
 export type ClockTrust = readonly [expiredUpTo: number, jumpedS: number];
 
 /**
  * The SQL condition that a lease has expired, for a process with a {@link ClockTrust}. After the clock has jumped
  * forward, the end of a lease from before the jump is compared with the time that the clock would show without the
- * jump. A lease that was granted after the jump does not expire before the time since the jump is longer than the
- * duration of the lease.
- * @param trust the numbers of the two parameters
+ * jump. A lease that was granted after the jump can expire only when more time has passed since the jump than a lease
+ * lasts.
+ * @param trust the parameter numbers of the two values in the {@link ClockTrust}
  * @param seconds SQL for the duration of the lease in seconds
  */
 export const hasExpired = (until: string, trust: readonly [number, number], seconds: string): string =>

@@ -176,7 +176,7 @@ export class DeliveryLoop {
   }
 
   /**
-   * Stops the loop. It first waits for the started attempts until their deadlines, because a late 200 from a partner
+   * Stops the loop. The loop first waits until all running attempts have ended or timed out, because a late 200 still
    * counts. Then it waits at most `graceMs` until the outcomes are recorded.
    */
   async drain(graceMs: number): Promise<void> {
@@ -241,8 +241,8 @@ export class DeliveryLoop {
   private startNext(queue: Queue): void {
     const item = queue.take()!;
     const profile = this.directory.known(item.subscription_id, item.version);
-    // Too much of the lease has passed to start an attempt, or the notification was claimed under old settings. The
-    // next sweep wakes the partner's queue again.
+    // If too much of the lease has passed to start an attempt, or the partner's settings have changed, the queue is
+    // emptied. The next sweep wakes the queue again.
     if (profile === null || performance.now() - item.claimedAt > MAY_START_MS)
       this.writer.release([item, ...queue.empty()]);
     else this.attempt(queue, item, profile);

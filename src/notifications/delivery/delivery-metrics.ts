@@ -12,8 +12,8 @@ import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * The metrics of the delivery loop. Each label has only a few different values: a label may be a subscription's id, but
- * never an account or a booking.
+ * The metrics of the delivery loop. Each value of a label creates another time series. A label may therefore contain
+ * the id of a subscription, but never the code of a booking.
  */
 @Injectable()
 export class DeliveryMetrics {

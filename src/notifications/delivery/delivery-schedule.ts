@@ -34,7 +34,7 @@ const RETENTION_MS = 10 * 60_000;
 const STALLED_MS = 30_000;
 
 /**
- * Starts, schedules and drains the delivery loop in a process with the role `delivery`. Sweeps find work that a crash,
+ * Starts, schedules and drains the delivery loop in a process with the `delivery` role. Sweeps find work that a crash,
  * a lost signal or another process left behind. A periodic task does not start again while its previous round is
  * running.
  */

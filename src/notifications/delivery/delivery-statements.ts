@@ -11,9 +11,9 @@
  * 4. Every later write checks the token. A worker that was paused until its lease expired writes nothing.
  * 5. After a process was killed, its leases expire within wait time + 20 s, and any worker claims the rows again.
  * 6. Only one row of a booking is leased at a time, and only its first remaining row can be claimed, for first
- *    attempts, probes and retries alike. A later event waits until the earlier event has been delivered, or itself
- *    waits for an operator. An operator's resend has priority; it waits only for a running attempt of its booking and
- *    for earlier resends of an operator.
+ *    attempts, probes and retries alike. A later event waits until the earlier event has been delivered or has been
+ *    left to an operator. An operator's resend has priority; it waits only for a running attempt of its booking and for
+ *    earlier resends of an operator.
  * 7. A claim sees the database as it was when the claim began. It therefore does not claim a row that has changed since
  *    then. An operator's resend, a retry or a repaired event may precede existing rows. Such a preceding row is claimed
  *    only if the claim can lock the existing rows unchanged. The claim then updates the existing rows, so that no
@@ -55,7 +55,7 @@ export const inTurn = (trust: readonly [number, number], seconds: string): strin
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
 
-/** The SQL condition that the delivery `d` is free and next in its booking, for a process with a `ClockTrust`. */
+/** The SQL condition that a process with the given `ClockTrust` can claim the delivery `d`. */
 const claimable = (trust: readonly [number, number], seconds: string): string =>
   `${freeFor(trust, seconds)} AND ${inTurn(trust, seconds)}`;
 
@@ -66,8 +66,8 @@ const claimable = (trust: readonly [number, number], seconds: string): string =>
 export const FROM_THE_OLDEST = expectingFew('d.notification_position');
 
 /**
- * The columns of a delivery `d`, as read by the lock. Other parts of the statement see the row as it was when the
- * statement began.
+ * The columns of a delivery `d` with the values that are current when the row is locked. Other parts of the statement
+ * see the row as it was when the statement began.
  */
 export const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
 /**
@@ -77,8 +77,9 @@ export const PICKED = `d.subscription_id, d.notification_position, d.booking_cod
 const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
 /**
- * Keeps those `picked` rows that no other row of the same booking blocks. The statement locks and updates those other
- * rows; see point 7 at the top of the file. {@link TAKEN} checks that a picked row itself is unchanged.
+ * Keeps the `picked` rows that are not blocked by another row of the same booking. The statement locks and updates the
+ * other rows of the booking; see point 7 at the top of the file. {@link TAKEN} checks that a picked row itself is
+ * unchanged.
  */
 export const ALONE = `
    other AS MATERIALIZED (

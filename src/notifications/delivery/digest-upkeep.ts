@@ -11,8 +11,8 @@ const BACKFILL_BATCH = 1_000;
 const ROUND_MS = 1_000;
 
 /**
- * Adds the changes to digests to their buckets. Only one process at a time runs the statement. It reads and deletes
- * only committed rows, so each change is added once.
+ * Adds the rows of `digest_changes` to the buckets that they change. Only one process at a time runs the statement. It
+ * reads and deletes only committed rows, so each change is added once.
  */
 const FOLD = prepared(
   'digest-fold',

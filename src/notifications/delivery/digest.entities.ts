@@ -35,7 +35,7 @@ export class DigestBucket {
   digest: string;
 }
 
-/** A change that has not yet been added to its row of {@link DigestBucket}. The table has no key. */
+/** A change to a {@link DigestBucket} that has not yet been added to the bucket's row. The table has no key. */
 @Entity('digest_changes')
 export class DigestChange {
   @PrimaryColumn('uuid')

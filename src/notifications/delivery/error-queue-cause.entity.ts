@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The counts of the error queue by cause. The table has no key: a trigger on `notifications` appends changes to the
- * counts, and readers add them up.
+ * The number of notifications in the error queue for each cause. The table has no key: a trigger on `notifications`
+ * appends changes to these numbers, and readers add them up.
  */
 @Entity('error_queue_causes')
 export class ErrorQueueCause {

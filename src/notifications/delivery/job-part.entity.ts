@@ -18,7 +18,7 @@ export class JobPart {
   @Column('text', { default: 'TRYING' })
   state: JobPartState;
 
-  /** The failure class that caused the pause of the part; null if it is not paused. */
+  /** The failure class that caused the pause of this part of the job; null if the part is not paused. */
   @Column('text', { nullable: true })
   paused_because: string | null;
 

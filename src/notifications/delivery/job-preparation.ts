@@ -10,8 +10,8 @@ const AT_LEAST = 10_000;
 const QUERY_CANCELED = '57014';
 
 /**
- * Returns the SQL condition for the notifications that a job of this kind concerns: those that were already queued or
- * delivered at the time `since`.
+ * Returns the SQL condition for the notifications that a job of the given kind can process: those that were already
+ * queued or delivered at the time `since`.
  */
 const SUBJECT = (kind: JobKind, { ids }: NotificationConditions, since: string): string => {
   if (kind !== 'REPLAY') return `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
@@ -45,7 +45,9 @@ const OF_CAUSES: readonly string[] = [
   'retry',
 ] satisfies (keyof NotificationConditions)[];
 
-/** Selects the counts of the error queue's causes, under the column names that a filter uses. */
+/**
+ * Selects the number of notifications in the error queue for each cause. The columns have the names that a filter uses.
+ */
 const AS_NOTIFICATIONS = `SELECT c.subscription_id, s.account_code, c.retry, c.failure, c.reason AS failure_reason, c.http_status,
     'ERROR_QUEUE' AS state, c.change
   FROM error_queue_causes c JOIN subscriptions s ON s.id = c.subscription_id`;

@@ -38,8 +38,8 @@ const MOST_REST_MS = 500;
  *    parts, batch by batch (job-preparation.ts). Then the job is RUNNING and its items are frozen.
  * 2. A part contains the items for one partner. It is TRYING, one item at a time, until the first delivery, and then
  *    OPEN. It is PAUSED when the partner fails, until an operator resumes the job. Parts do not wait for each other.
- * 3. A step hands the oldest items of each part to the delivery loop: each item gets a row in `deliveries` with
- *    `job_id`. The notification itself stays unchanged.
+ * 3. The runner works on each job in steps. A step hands the oldest items of each part to the delivery loop: each item
+ *    gets a row in `deliveries` with `job_id`. The notification itself stays unchanged.
  * 4. Just before an attempt the loop asks for permission (job-gate.ts); only then is the item SENT and counted as sent.
  *    If an operator or the partner prevents the attempt, the item loses its row in `deliveries` and is WAITING again.
  *    An item that is released before its request is sent is also WAITING again, but keeps its row.
@@ -61,8 +61,9 @@ export class JobRunner implements OnApplicationBootstrap {
   private began = 0;
   private worked = false;
   /**
-   * For each job that resolves notifications, the position up to which its notifications are resolved. Notifications
-   * with a running attempt are skipped, so the search later starts again at the beginning.
+   * The position up to which each job that resolves notifications has searched, by job id. When a search reaches the
+   * end, the entry is removed, and the next search starts at the beginning, because notifications with a running
+   * attempt were skipped.
    */
   private readonly resolvedTo = new Map<string, number>();
   private readonly otherCalls = new OtherCalls(OWN_ROUTES);

@@ -17,9 +17,9 @@ const RESOLVE_BATCH = 500;
 /**
  * SQL: the waiting items of job $1 in the order of the index, for one partner or after a position.
  *
- * Two bounds replace an equality, for which the planner would expect hardly any items (its statistics only cover older
- * jobs) and sort up to a million rows. CASE hides the outcome for the same reason. A small batch is joined by its job
- * column instead of $1: with $1, PostgreSQL would compare each item of the job with the whole batch.
+ * With an equality, the planner would expect hardly any items, because its statistics only cover older jobs, and would
+ * sort up to a million rows. Two bounds and CASE prevent this. A small batch is joined by its job column instead of $1:
+ * with $1, PostgreSQL would compare each item of the job with the whole batch.
  */
 const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
   AND (job_id, subscription_id, notification_position) > ($1, ${subscription}, 0)
@@ -216,8 +216,8 @@ export const SETTLE = prepared(
 
 /**
  * SQL: removes the deliveries in `dropped` (job_id, subscription_id, position, retry) from their jobs. An automatic
- * retry stays due without the job. An item whose started attempt was lost waits again. `begun` names the items that
- * this statement starts.
+ * retry stays due without the job. An item whose started attempt was lost waits again. `begun`: SQL for the items that
+ * are started.
  */
 const TAKEN_BACK = (begun: string) => `
    returned AS (

@@ -30,8 +30,8 @@ export class Notification {
   change_reason: NotifiedChange;
 
   /**
-   * The booking or, for a change to a record, the `svc_eligiblity_id`. Notifications with the same value are sent in
-   * order.
+   * The code of the booking; for a change to an eligibility record, its `svc_eligiblity_id`. Notifications with the
+   * same value are sent in order.
    */
   @Column('text')
   booking_code: string;

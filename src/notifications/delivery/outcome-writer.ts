@@ -38,9 +38,9 @@ const GATHER_MOST = 256;
 
 /**
  * Records outcomes in batches. An outcome that must stop a partner, or release another notification, is written
- * immediately. Successful deliveries may wait briefly for one another, because only the next events of their bookings
- * wait for them. While the database is unavailable, all outcomes are kept in memory and written again later; the
- * fencing token decides whether they are still accepted.
+ * immediately. Successful deliveries may wait briefly, so that several are written together; this delays only the next
+ * events of their bookings. While the database is unavailable, all outcomes are kept in memory and written again later;
+ * the fencing token decides whether they are still accepted.
  *
  * A batch that waits too long for a lock (for example, of one partner's rows) is split by partner, and the parts are
  * written separately. A later outcome waits only while the part of its own partner is still being written.
@@ -57,8 +57,8 @@ export class OutcomeWriter {
 
   /**
    * Creates the writer.
-   * @param onRecorded called after each write with its outcomes and the subscriptions whose notifications have become
-   * claimable
+   * @param onRecorded called after each write, with the recorded outcomes and the subscriptions whose notifications can
+   * now be claimed
    * @param isApart whether the writer serves one partner only
    */
   constructor(
@@ -134,7 +134,7 @@ export class OutcomeWriter {
   }
 
   private async run(): Promise<void> {
-    // After one turn of the event loop, outcomes that arrived at the same time are written in one batch.
+    // Waits for one turn of the event loop, so that outcomes that arrive at the same time are written in one batch.
     await pause(0);
     await this.races.reached('attempt ended');
     do {

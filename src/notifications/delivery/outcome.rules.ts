@@ -8,7 +8,7 @@ const TOKEN_CAUSES: readonly [RegExp, string][] = [
 ];
 
 /**
- * Returns the cause in the setting `auto_retry_on` that allows an automatic retry of this failure; null if there is
+ * Returns the cause in the `auto_retry_on` setting that allows an automatic retry of this failure; null if there is
  * none.
  */
 function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string | null {

@@ -8,7 +8,8 @@ const ASK_AGAIN_MS = 250;
 /** The tolerance, in milliseconds, for timers that fire slightly early. */
 const EARLY_MS = 1;
 /**
- * The age, in milliseconds, at which a send time is safe to use. It is less than the age at which send times expire.
+ * The maximum age, in milliseconds, of a send time that has just been reserved. It is less than the age at which unused
+ * send times expire.
  */
 const USABLE_MS = 100;
 /** The maximum interval, in milliseconds, between requests to the database for send times. */
@@ -22,7 +23,7 @@ export class PaceKeeper<Item> {
   private readonly arranged = new Map<PartnerQueue<Item>, NodeJS.Timeout | null>();
 
   /**
-   * Creates the keeper.
+   * Creates the pace keeper.
    * @param opened called when a queue may start an attempt, or when there may be more notifications to claim for its
    * partner
    */
@@ -91,9 +92,9 @@ export class PaceKeeper<Item> {
       if (found === null) return ASK_AGAIN_MS;
       const now = performance.now();
       const { pace, requests, from_ms, wall_ms } = found;
-      // Reserved send times count from the time of the query to the database, so that a slow response of the database
-      // does not shift them. If the response is very late, the send times begin USABLE_MS ago, because they would
-      // otherwise expire unused. A pause counts from the response, so that it does not end early.
+      // Reserved send times count from the moment at which the database was asked, so that a slow response does not
+      // shift them. If the response is very late, the send times begin at most USABLE_MS in the past, because older
+      // ones would expire unused. A pause counts from the response, so that it does not end early.
       const from = Math.max(asked + from_ms, now - USABLE_MS);
       if (wall_ms > 0) queue.pace.close(now + wall_ms);
       else if (pace === null) queue.pace.unbound();

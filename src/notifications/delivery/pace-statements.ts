@@ -19,39 +19,48 @@ import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
 /** The maximum difference, in seconds, between the clock readings of two statements on one server. */
 const SKEW_S = 5;
-/** The period, in seconds, for which a process reserves send times at once. */
+/** The length, in seconds, of the period for which a single statement reserves send times. */
 const AHEAD_S = 0.1;
-/** The pace, in requests per second, at which the limit is removed; and the lowest possible pace (SLOWEST). */
+/**
+ * The pace, in requests per second, from which on requests are not limited (UNBOUNDED), and the lowest possible pace
+ * (SLOWEST).
+ */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
-/** The fraction of the ceiling at which the pace stays for a while. */
+/**
+ * The fraction of the ceiling (the last measured throughput) to which the pace rises quickly. It then rises no further
+ * for the waiting period ({@link PATIENCE_S}).
+ */
 const SAFE = 0.97;
 /** The factor by which a pace that proved too high is reduced. */
 const REDUCED = 0.95;
 /**
- * The pace, in requests per second, below which a single response changes the measured throughput considerably; and the
- * smallest fraction to which one reduction may lower such a slow pace.
+ * At a pace below SLOW, in requests per second, a single response changes the measured throughput considerably. The new
+ * ceiling is therefore at least SLOW_REDUCED times such a pace.
  */
 const SLOW = 2;
 const SLOW_REDUCED = 0.75;
 /**
- * The increase of the pace, in requests per second, for each successful response: while the pace is below the ceiling
- * (REGAIN), while it rises beyond the ceiling (PROBE), and once the throughput has proved higher (RISING).
+ * The increase of the pace, in requests per second, for each successful response. REGAIN applies while the pace is
+ * below the ceiling, PROBE while it rises beyond the ceiling, and RISING once the throughput has proved higher.
  */
 const REGAIN = 4;
 const PROBE = 1;
 const RISING = 4;
-/** If the pace exceeds the ceiling by this factor, the partner's throughput counts as higher than before. */
+/**
+ * If the pace exceeds the ceiling (the last measured throughput) by this factor, the throughput counts as higher than
+ * before.
+ */
 const RISEN = 1.15;
 /**
- * The period, in seconds, for which responses must be successful before the pace rises beyond a new ceiling; and the
- * maximum number of times that this period is doubled when the ceiling proves right.
+ * PATIENCE_S is the period, in seconds, for which responses must be successful before the pace rises beyond a new
+ * ceiling. The period is doubled each time the same ceiling is measured again, but at most DOUBLINGS times.
  */
 const PATIENCE_S = 7.5;
 const DOUBLINGS = 1;
 /**
- * The number of doublings of {@link PATIENCE_S} for a partner's first ceiling. It is negative, which shortens the
- * period: the first ceiling is a guess, because other processes have not yet recorded their responses.
+ * The number of times that {@link PATIENCE_S} is doubled for a partner's first ceiling. The number is negative and so
+ * shortens the period, because the first ceiling is a guess: other processes have not yet recorded their responses.
  */
 const GUESSED = -2;
 /**
@@ -96,10 +105,10 @@ export const GROWN = (answers: string): string => {
 };
 
 /**
- * The SQL expression for the new ceiling of a busy subscription `s`: the successful responses of the last second,
- * because the partner then accepted as much as it could. A pace above the ceiling was a trial, and a failed trial does
- * not lower the ceiling. If the pace was below the ceiling, the ceiling proved too high, and the new ceiling is lower
- * than the pace.
+ * The SQL expression for the new ceiling (throughput) of a busy subscription `s`: the number of successful responses in
+ * the last second, because the partner then accepted as many requests as it could. If the pace was above the old
+ * ceiling, the ceiling is not lowered. Otherwise, the old ceiling was too high, and the new ceiling is lower than the
+ * pace.
  * @param good SQL for the successful responses that the writing process received in the last second
  */
 export const CEILING = (good: string): string => {
@@ -114,7 +123,8 @@ export const CEILING = (good: string): string => {
 };
 
 /**
- * The SQL expression for the number of consecutive times that the ceiling of a subscription `s` was about the same.
+ * The SQL expression that counts how often in a row the measured throughput (ceiling) of a subscription `s` was about
+ * the same.
  * @param ceiling SQL for the new ceiling
  */
 export const CONFIRMED = (ceiling: string): string =>
@@ -123,8 +133,8 @@ export const CONFIRMED = (ceiling: string): string =>
     ELSE 0 END`;
 
 /**
- * The SQL expression for `pace_good` of a subscription `s` after a "busy" response, which adds {@link DEBT} to the
- * debt.
+ * The SQL expression for `pace_good` of a subscription `s` after a "busy" response. A negative value is a debt of
+ * successful responses, which each "busy" response increases by {@link DEBT}.
  */
 export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
     ELSE greatest(-${REMEMBERED * DEBT}, least(0, s.pace_good) - ${DEBT}) END`;
@@ -143,8 +153,8 @@ export interface Reserved {
 
 /**
  * The SQL expression that corrects the ceiling of a subscription `s` at the first reservation after a pause. Only then
- * have all processes recorded the responses that they received before the pause. The expression is null if the stored
- * ceiling is about right: a small difference is ignored, because at a slow pace one more response proves nothing.
+ * have all processes recorded the responses that they received before the pause. The expression is null unless the
+ * stored ceiling is clearly too low. A small difference is ignored, because it may come from a single response.
  */
 const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_second, counted.a_second - 1.5) THEN counted.a_second END FROM (
     SELECT count(*) / greatest(1, 0.5 / s.pace) AS a_second FROM notification_attempts a

@@ -19,7 +19,7 @@ describe('a partner with a limited rate', () => {
     expect(pace.opensAt(1_000_000)).toBeNull();
   });
 
-  test('a request that is sent late postpones the next send times, and the next reservation includes the delay', () => {
+  test('a request that is sent late postpones the next send times, including those of the next reservation', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     pace.use(1020);
@@ -28,7 +28,7 @@ describe('a partner with a limited rate', () => {
     expect([pace.opensAt(1170), pace.takeLate(), pace.takeLate()]).toEqual([1250, 50, 0]);
   });
 
-  test('at a low rate, the next send time is postponed if a request waits longer for its connection than the request before it did', () => {
+  test('at a low rate, the next send time is postponed if a request waits longer for its connection than the previous one did', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 2, 1);
     pace.use(1000);

@@ -58,9 +58,8 @@ export class PartnerPace {
   }
 
   /**
-   * Records that the request of the last used send time has a connection and is being sent. If this request has waited
-   * longer for its connection than the request before it, the next request would follow too soon. The following send
-   * times are therefore postponed.
+   * Records that a request to the partner is being sent now. If this request has waited longer for its connection than
+   * the request before it, the next request would follow too soon. The remaining send times are therefore postponed.
    */
   sends(now: number): void {
     if (this.rate >= SLOW) return;
@@ -99,7 +98,10 @@ export class PartnerPace {
     this.wallUntil = Math.max(this.wallUntil, until);
   }
 
-  /** Ends the partner's pause, so that the database is asked again. Returns false if there was no pause. */
+  /**
+   * Ends the partner's pause in this process. The database is then asked again whether a request may be sent. Returns
+   * false if there was no pause.
+   */
   dropWall(): boolean {
     const stood = this.wallUntil !== -Infinity;
     this.wallUntil = -Infinity;
@@ -113,7 +115,7 @@ export class PartnerPace {
     this.moments = [];
   }
 
-  /** Postpones the remaining send times, because a request was sent `late` milliseconds after its own send time. */
+  /** Postpones the remaining send times, because a request was sent `late` milliseconds after its send time. */
   private postpone(late: number): void {
     if (late <= LATE_MS) return;
     this.moments = this.moments.map((moment) => moment + late - LATE_MS);

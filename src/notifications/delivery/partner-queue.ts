@@ -2,11 +2,11 @@ import { PartnerPace } from './partner-pace.js';
 
 const LARGEST_BATCH = 512;
 /**
- * The age, in milliseconds, at which a change in the partner's health is too old to matter to a worker that has not
- * sent to the partner before.
+ * When a worker first learns of a change in the partner's health, it ignores the change if it is older than this time,
+ * in milliseconds.
  */
 const RECENT_MS = 10_000;
-/** The seconds for which notifications to a partner with a limited request rate are claimed in advance. */
+/** Notifications to a partner with a limited request rate are claimed for this many seconds in advance. */
 export const PACED_S = 4;
 /**
  * The amount by which each success raises the partner's concurrency limit, until the partner has once handled the
@@ -14,8 +14,8 @@ export const PACED_S = 4;
  */
 const FIRST_GROWTH = 0.5;
 /**
- * The time, in milliseconds, and the multiple of the partner's typical response time. A partner counts as hanging if
- * one of its attempts has had no response for longer than both.
+ * A partner counts as hanging if one of its attempts has had no response for longer than SILENT_MS milliseconds, and
+ * for longer than SILENT_TIMES times the partner's typical response time.
  */
 const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;

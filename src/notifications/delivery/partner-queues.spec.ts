@@ -109,7 +109,7 @@ describe('partners that hang', () => {
   });
 });
 
-test('a worker whose slots are all in use checks no queue for the next attempt, however many partners wait', () => {
+test('a worker without a free slot examines no queue, however many partners wait', () => {
   const queues = new ProvenQueues(64, 16);
   const ids = Array.from({ length: 1000 }, (_, number) => `partner ${number}`);
   answering(queues, ...ids);
@@ -171,7 +171,7 @@ test('if a new partner leaves its first attempt unanswered for a second, it gets
   expect([fresh.limit, back.limit]).toEqual([16, 1]);
 });
 
-test('a partner’s queue is refilled when half empty, and claims more at once while more notifications are due', () => {
+test('a partner’s queue is refilled when it is half empty, and its claims grow while more notifications are due', () => {
   const queue = new ProvenQueues(64, 16).of('a');
   expect(queue.capacity).toBe(32);
   queue.claiming();
@@ -183,20 +183,20 @@ test('a partner’s queue is refilled when half empty, and claims more at once w
   expect(queue.capacity).toBe(0);
 });
 
-describe('a partner whose new notifications need no separate claim', () => {
+describe('a partner whose new notifications are claimed at their creation', () => {
   const asked = (queue: ReturnType<PartnerQueues<number>['of']>) => {
     queue.claiming();
     queue.fill([], 1, false);
     return queue;
   };
 
-  test('new notifications need no separate claim if the partner’s last claim found nothing and enough attempts may start', () => {
+  test('notifications may be claimed at creation if the partner’s last claim found nothing and enough attempts may start', () => {
     const queue = asked(new ProvenQueues(64, 16).of('a'));
     expect(queue.isReadyFor(16)).toBe(true);
     expect(queue.isReadyFor(17)).toBe(false);
   });
 
-  test('new notifications need a separate claim while older ones are queued or may be due, or while the partner’s queue is halted', () => {
+  test('notifications may not be claimed at creation while older ones may be due, or while the partner’s queue is halted', () => {
     const queues = new ProvenQueues(64, 16);
     expect(queues.of('unknown').isReadyFor(1)).toBe(false);
     const halted = asked(queues.of('halted'));
@@ -207,7 +207,7 @@ describe('a partner whose new notifications need no separate claim', () => {
     expect(behind.isReadyFor(1)).toBe(false);
   });
 
-  test('without a separate claim, a partner gets at most one new notification for each attempt that may still start', () => {
+  test('at most one notification is claimed at creation for each attempt that may still start', () => {
     const queues = new ProvenQueues(64, 2);
     const queue = asked(queues.of('a'));
     queues.started(queue, 0);
@@ -226,7 +226,7 @@ describe('the state of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('after the outcomes of running attempts are recorded, a partner’s queue repeats a claim that found nothing', () => {
+  test('if a claim found nothing while attempts were running, a partner’s queue claims again after their outcomes are recorded', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 32, true);
@@ -235,7 +235,7 @@ describe('the state of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a partner’s queue halted by an outcome claims no notification until the outcome is recorded', () => {
+  test('a partner’s queue claims no notification while an outcome that stops the partner is being recorded', () => {
     const queue = queueOf();
     queue.halt();
     queue.wake();

@@ -151,8 +151,8 @@ export class PartnerQueues<Item> {
       } else if (!this.mayStart(queue)) continue;
       else if (trust === 'UNTRIED' && queue.inFlight === 0) next = queue;
       else next ??= queue;
-      // Queues of partners that were never tried are taken from the end of their set; all other queues are taken from
-      // the beginning of their set.
+      // Of the partners that were never tried, the latest is taken first, from the end of the set. All other queues are
+      // taken in turn, from the beginning of their set.
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;

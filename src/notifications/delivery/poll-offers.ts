@@ -114,7 +114,7 @@ export class PollOffers {
   }
 
   /**
-   * Records the caller's acknowledgements and refusals. The ids may be any texts.
+   * Records the caller's acknowledgements and refusals. The ids may be arbitrary strings.
    * @returns the ids that are not, or no longer, leased by the caller
    */
   async settle(
@@ -198,8 +198,8 @@ export class PollOffers {
           failure,
           http_status: httpStatus,
           reason,
-          // A lapsed lease is recorded like a "busy" response without an address: it proves nothing about the address,
-          // and an item of a bulk job must stay in its job.
+          // A lapsed lease is recorded like a "busy" response, so that an item of a bulk job stays in its job.
+          // `partner_url` is null, because the lapse proves nothing about the partner's address.
           probe: false,
           partner_level: false,
           busy: retry === 'AUTO',

@@ -21,7 +21,9 @@ import type { NotifiedChange } from '../notified-change.js';
 import type { Trigger } from './delivery.entity.js';
 
 const LAPSED_BATCH = 500;
-/** The longest lease of a delivery that was sent before its partner began to poll, in seconds. */
+/**
+ * The longest possible lease, in seconds, of a delivery that was claimed for sending before its partner began to poll.
+ */
 const LONGEST_LEASE_S = String(60 + LEASE_EXTRA_S);
 const OFFERABLE = `${freeFor([6, 7], LONGEST_LEASE_S)} AND ${inTurn([6, 7], LONGEST_LEASE_S)}`;
 

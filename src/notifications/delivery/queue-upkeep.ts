@@ -29,7 +29,7 @@ const QUEUE_PENDING = prepared(
   acrossAccounts.workers,
 );
 
-/** SQL: the time since which the periods without suspension of a subscription `s` add up to $1 hours. */
+/** SQL: the time since which a subscription `s` has been active (that is, not suspended) for a total of $1 hours. */
 export const COUNTED_FROM = `(
   SELECT upper(active) - make_interval(secs => $1::float8 * 3600 - after_s) FROM (
     SELECT active, extract(epoch FROM upper(active) - lower(active)) AS length_s,

@@ -35,9 +35,9 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
 const IS_ERASED = `strpos(n.body, '"${ERASED_ID}') > 0 AS is_erased`;
 
 /**
- * SQL: the positions in `done` of the notifications whose bodies an erasure has rewritten. `marked` has updated most
- * notifications in `done`, and so returns their present bodies. The other notifications are locked, so that their
- * present bodies are read.
+ * SQL: the positions in `done` of the notifications whose bodies an erasure has rewritten. For most notifications, the
+ * update in `marked` reads the current body. The other notifications are locked here, so that their current bodies are
+ * read, too.
  * @param unmarked the SQL condition of the rows that `marked` leaves out
  */
 const ERASED_ONES = (unmarked: string): string => `others AS MATERIALIZED (

@@ -27,8 +27,8 @@ const PATIENCE_MS = 3_000;
 const POLL_MS = 5;
 
 /**
- * Compares log positions. $1: the number of standbys that must confirm. Visible rows are in the flushed part of this
- * server's log, except if commits do not wait for the flush. In that case, the end of the whole log is used instead.
+ * Compares log positions. $1: the number of standbys that must confirm. Normally, every visible row is in the flushed
+ * part of this server's log. If commits do not wait for the flush, the end of the whole log is used instead.
  */
 const PROGRESS = prepared(
   'delivery-replication',

@@ -69,12 +69,12 @@ const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
  *    later events of their booking: no later notification is created while the earlier one is not visible.
  * 2. Events are translated into at most `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining
  *    events.
- * 3. Each listening subscription gets one notification of each event. Notifications for a DOWN partner are created in
- *    the error queue, for automatic retry.
+ * 3. Each subscription that asks for an event gets one notification of it. Notifications for a DOWN partner are created
+ *    in the error queue, for automatic retry.
  * 4. Each notification gets its row in `deliveries` (delivery-statements.ts), and the events are settled.
  * 5. The notification of a booking's only event can be created claimed. The partner's row must be lockable as for a
- *    claim, and the partner must have neither a pace nor a pause. Never claim a later event here: its predecessor may
- *    be in creation, and not yet visible.
+ *    claim, and the partner must have neither a pace nor a pause. Never claim a later event here: another process may
+ *    be creating the notification of an earlier event, which is not yet visible.
  *
  * Positions and ids are generated before the rows are written, so that the new rows need not be joined with themselves:
  * the cost is linear. Each event is locked by key, because the planner would otherwise compare each event with all

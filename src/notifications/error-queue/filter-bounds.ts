@@ -23,7 +23,10 @@ export interface Bounded {
   accountCode: string | null;
 }
 
-/** Limits a filter on notifications to the caller's accounts or, on a route for `partner`, to the caller's subscriptions. */
+/**
+ * Limits a filter on notifications to the caller's accounts. On the routes for partners, limits the filter to the
+ * caller's subscriptions.
+ */
 @Injectable()
 export class FilterBounds {
   constructor(

@@ -41,16 +41,16 @@ const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_n
     FROM job_parts WHERE job_id = j.id) p`;
 
 /**
- * The SQL condition that the accounts in a parameter (null: all accounts) include every account that a job concerns. A
- * job whose filter names no account may concern any account, so only callers with all accounts may see it.
+ * The SQL condition that every account that a job concerns is in the given parameter; null means all accounts. A job
+ * whose filter names no account may concern any account, so only callers with access to all accounts may see it.
  */
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
 
 /**
- * The SQL condition that a partner started the job, and that all subscriptions of the job are in a parameter. If the
- * parameter is null, any job meets the condition. The jobs of operators contain no such list of subscriptions, so a
- * partner sees none of these jobs.
+ * The SQL condition with which a partner sees only its own jobs: every subscription of the job must be in the given
+ * parameter. If the parameter is null, every job matches. Jobs that operators started list no subscriptions, so no
+ * partner sees them.
  */
 const ofPartner = (subscriptions: string): string => `(${subscriptions}::text[] IS NULL
   OR j.filter->'subscription_ids' <> '[]' AND j.filter->'subscription_ids' <@ to_jsonb(${subscriptions}::text[]))`;

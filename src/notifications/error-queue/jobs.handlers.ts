@@ -59,7 +59,7 @@ export class SteerJobHandler implements ICommandHandler<SteerJob> {
     });
   }
 
-  /** Ends the job if each item has an outcome, because the job runner may not yet have noticed the last outcome. */
+  /** Ends the job if every item has an outcome. The job runner may not yet have done so after the last outcome. */
   private async settle(jobId: string): Promise<void> {
     await this.jobs.lock(jobId);
     await this.database.execute(SETTLE, [jobId]);

@@ -20,7 +20,7 @@ export const BOOKING_ON = `n.body::json->>'booking_on'`;
 /** SQL: the name of the candidate; null in a notification about a change of a record, whose body contains no name. */
 export const CANDIDATE_NAME = `nullif(concat_ws(' ', n.body::json->>'candidate_fname', n.body::json->>'candidate_lname'), '')`;
 
-/** SQL: the start of the exam that the partner knew before the exam was moved, from the previous event of the booking. */
+/** SQL: the start of a moved exam before it was moved, from the booking's previous notification to the partner. */
 export const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
     SELECT before.body::json->>'booking_on' FROM notifications before
     WHERE before.booking_code = n.booking_code AND before.subscription_id = n.subscription_id
@@ -48,10 +48,7 @@ const ATTEMPTS = prepared(
    WHERE notification_position = $1 ORDER BY at`,
 );
 
-/**
- * Returns the columns by which notifications in the error queue are grouped into causes; indexes begin with these
- * columns.
- */
+/** Returns the columns by which the notifications in the error queue are grouped into causes. */
 const causeOf = (of: string, reason: string): string[] => [
   `${of}.subscription_id`,
   `${of}.retry`,
@@ -64,11 +61,12 @@ const OF_QUEUED = causeOf('n', 'failure_reason');
 const row = (...columns: string[]): string => `(${columns.join(', ')})`;
 
 /**
- * Selects `columns` of a cause's first or last notifications, from an index whose last column is `last`.
+ * Selects `columns` of a cause's first or last notifications, with an index on the columns of a cause followed by
+ * `last`.
  *
- * The condition contains only the start of the range in the index, and the returned rows show where the range ends.
- * With equality on five columns, the planner would expect a single row; with both ends of the range, it would expect
- * only a few. It would then choose any index with the same first column, and sort up to a million rows.
+ * The condition only says where to start in the index; rows of other causes are dropped afterwards. If the condition
+ * also limited the end of the range, PostgreSQL's planner would expect few rows. It could then choose a different
+ * index, and sort up to a million rows.
  *
  * @param from a further bound on `last`
  */
@@ -85,20 +83,23 @@ function endOfCause(columns: string, last: string, direction: 'ASC' | 'DESC', mo
     WHERE first.is_of_cause`;
 }
 
-/** Selects the counts of the error queue's causes, as sums of the changes that a trigger appends. */
+/**
+ * Selects the number of error-queue notifications for each cause. A trigger appends each change to this number as a
+ * row.
+ */
 export const CAUSES = `SELECT subscription_id, retry, failure, reason, http_status, sum(change)::int AS count
   FROM error_queue_causes GROUP BY subscription_id, retry, failure, reason, http_status HAVING sum(change) > 0`;
 
 export const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 /**
- * The number of notifications that are checked for the next exam. Several are checked, because a booking may have been
- * moved after one of its events was queued.
+ * The number of notifications, sorted by their exam, that are read to find the next exam. Several are read, because an
+ * exam may have been moved after its notification was queued.
  */
 const SOON = 10;
 
 /**
- * Selects the next start of an exam among the bookings that an error-queue `cause` affects, from the newest event of
- * each booking.
+ * Selects the start of the next exam among the bookings that an error-queue `cause` affects. The newest event of each
+ * booking contains the start of its exam.
  */
 export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (${endOfCause('n.booking_code', BOOKING_ON, 'ASC', SOON, NOW)}) soon
   CROSS JOIN LATERAL (${lastNotified('soon.booking_code')}) notified WHERE booking_on >= ${NOW}`;
@@ -111,8 +112,8 @@ export function lastNotified(bookingCode: string): string {
 
 const MADE_AT = 'n.created_datetime AS at';
 /**
- * Selects the causes of the error queue. $1: accounts, or null for all. The oldest notification, the newest
- * notification and the next exam of a cause are read from the ends of index ranges.
+ * Selects the causes of failure in the error queue. $1: accounts, or null for all. For each cause, the oldest
+ * notification, the newest notification and the next exam are read from an index.
  */
 const SUMMARY = prepared(
   'error-queue-summary',
@@ -136,8 +137,8 @@ const IN_STATE: Record<NotificationState, string> = {
 };
 
 /**
- * The SQL expression by which notifications are sorted by their exam: its start in seconds. Exams with an unknown start
- * are last.
+ * The SQL expression that sorts notifications by the start of their exam, in seconds since 1970. Notifications whose
+ * exam has no known start are last.
  */
 const EXAM_KEY = `coalesce(extract(epoch FROM b.booking_on), 253402300800)::bigint`;
 
@@ -186,8 +187,8 @@ export class NotificationReader {
       conditions.push(`n.position ${after} $${values.length}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-    // The page is selected first, so that only its rows are read from the table, and a filter of the error queue is
-    // checked in the index.
+    // A subquery selects the positions of the page. Only the rows of the page are then read from the table, and an
+    // index suffices to check a filter on the error queue.
     const text = `SELECT ${LISTED} FROM (SELECT n.position FROM notifications n ${where}
         ORDER BY n.position ${direction} LIMIT $1) page
       JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id
@@ -196,7 +197,7 @@ export class NotificationReader {
   }
 
   /**
-   * Returns a page of the undelivered notifications whose exam starts in this bucket, the next exam first.
+   * Returns a page of the undelivered notifications whose exam starts in the given period, the earliest exam first.
    * @throws DomainError `account_not_found`, `account_forbidden`
    */
   async listByExam(

@@ -11,7 +11,7 @@ import { count } from './notifications.dto.js';
 import { lastHours } from './partner-reader.js';
 
 const HOURS = 7 * 24;
-/** The maximum number of bookings without a first attempt, oldest first, that are searched for the next exam. */
+/** The maximum number of pending notifications, oldest first, whose bookings are read to find the next exam. */
 const MOST_PENDING = 10_000;
 
 class AttemptHour {
@@ -61,7 +61,7 @@ export class SubscriptionStatistics {
   certificate_not_after: string | null;
 }
 
-/** Counts the attempts to a partner by hour. $1: the subscription. One range of a covering index is read. */
+/** Counts the attempts to a partner by hour, with a single range scan of a covering index. $1: the subscription. */
 const ATTEMPTS = prepared(
   'statistics-attempts',
   `WITH ${lastHours(HOURS)},

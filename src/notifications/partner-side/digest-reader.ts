@@ -7,15 +7,16 @@ const BUCKET = `interval '5 minutes'`;
 const ORIGIN = `'1970-01-01T00:00:00Z'`;
 
 /**
- * Adds up the digests of a partner's delivered notifications by step. $1: the subscription; $2 and $3: the time range;
- * $4: seconds of a step; $5: accounts.
+ * Combines the digests of a partner's delivered notifications for each step of a time range. $1: the subscription; $2
+ * and $3: the time range; $4: the length of a step in seconds; $5: accounts.
  *
- * 1. A bucket of five minutes that lies within one step counts as a whole, with the changes that have not yet been
- *    added to it.
+ * 1. A five-minute bucket that lies within one step is read as a whole, together with the changes that have not yet
+ *    been added to the bucket.
  * 2. If the boundary of a step divides a bucket, the notifications of the bucket are read one by one.
  * 3. After an upgrade, the digests of notifications that the sweep has not reached are computed here.
  *
- * One statement reads all of them, so that no notification is counted twice or missed while the sweep processes it.
+ * A single statement reads all three sources, so that a notification that the sweep is processing is neither missed nor
+ * counted twice.
  */
 const DIGESTS = prepared(
   'digest-read',
@@ -55,7 +56,7 @@ export interface Digest {
   readonly from: Date;
   readonly to: Date;
   readonly count: number;
-  /** The XOR of the notifications' SHA-256, as 64 hexadecimal digits. */
+  /** The XOR of the notifications' SHA-256 digests, as 64 hexadecimal digits. */
   readonly digest: string;
 }
 

@@ -86,8 +86,8 @@ export class OwnNotificationsController {
 }
 
 /**
- * Returns a filter condition with the partner's subscription, if the partner has only one subscription. The job then
- * names its partner.
+ * Returns a filter by the partner's subscription, if the partner has only one. Operators can then see in the job's
+ * filter which partner the job concerns.
  */
 function only(subscriptionIds: readonly string[]): { subscription_id?: string } {
   return subscriptionIds.length === 1 ? { subscription_id: subscriptionIds[0] } : {};

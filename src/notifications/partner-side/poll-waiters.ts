@@ -7,7 +7,7 @@ import { DeliverySignals } from '../delivery-signals.js';
 
 const LOOK_MS = 1_000;
 
-/** A poll that waits for a notification of one of its subscriptions. */
+/** A poll that waits for a notification for one of its subscriptions. */
 class Waiter {
   private timer: NodeJS.Timeout | undefined;
   readonly woken: Promise<void>;
@@ -69,7 +69,8 @@ export class PollWaiters implements BeforeApplicationShutdown {
    */
   async wait(subscriptionIds: readonly string[], forMs: number, gone: AbortSignal): Promise<void> {
     if (this.isStopping || gone.aborted) return;
-    // This call only has an effect in a process that does not deliver notifications: other processes already listen.
+    // A process that does not deliver notifications begins to listen for signals here. All other processes already
+    // listen.
     void this.signals.listen();
     const waiter = new Waiter(subscriptionIds, forMs);
     for (const id of subscriptionIds) {

@@ -19,11 +19,10 @@ const LEASE_S = 60;
 /**
  * Answers a partner's poll.
  *
- * 1. Acknowledgements and refusals of the request are recorded.
+ * 1. The acknowledgements and refusals in the request are recorded.
  * 2. Due notifications are leased to the caller. If none is due, the poll waits (poll-waiters.ts). After each wait, the
  *    caller's token or session is checked again.
- * 3. If the client disconnects, the poll ends. The leases of notifications that were leased at that moment are
- *    released.
+ * 3. If the client disconnects, the poll ends, and the notifications that it has just leased are released.
  */
 @Injectable()
 export class Polls {

@@ -9,8 +9,8 @@ export interface AttemptOutcome {
   httpStatus: number | null;
   failure: FailureClass | null;
   /**
-   * A short code for the cause of the failure, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. The code contains no data
-   * from the partner; null if the HTTP status is sufficient.
+   * A short code for the cause of the failure, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`; null if the HTTP status is
+   * sufficient. The code contains no data from the partner.
    */
   reason: string | null;
   /**
@@ -19,9 +19,7 @@ export interface AttemptOutcome {
    */
   excerpt: string | null;
   durationMs: number;
-  /**
-   * The seconds after which the partner, or its token endpoint, asks to be called again; null if neither asks for it.
-   */
+  /** The number of seconds that the partner, or its token endpoint, asks the service to wait; null if neither does. */
   retryAfterS: number | null;
   /** The earlier HTTP requests of the same attempt. The partner may have received each of them. */
   earlier: readonly EarlierPut[];
@@ -42,7 +40,7 @@ export type EarlierPut = Pick<
 export class Puts {
   private began: number;
   private readonly earlier: EarlierPut[] = [];
-  /** The last response with status 401, until the next request of the attempt begins. */
+  /** The last response with status 401; null again as soon as the next request of the attempt begins. */
   private open: Answer | null = null;
   private refusedAfterMs = 0;
 
@@ -87,7 +85,7 @@ export class Puts {
   }
 
   failed({ failure, reason, said, retryAfterS }: PartnerFault): AttemptOutcome {
-    // If no new token is available, the 401 remains the outcome, with the reason of the failed token request.
+    // If the request for a new token failed, the outcome is the 401, with the reason why that request failed.
     if (this.open) return { ...this.outcome(this.open), reason, durationMs: this.durationMs };
     const { durationMs, beganMs, earlier } = this;
     return {

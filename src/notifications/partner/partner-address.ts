@@ -210,7 +210,8 @@ export class PartnerAddressGuard {
 
   /**
    * Creates the guard.
-   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation
+   * @param allowedNetworks networks, in CIDR notation, that partners may use although they are not part of the public
+   * internet
    * @throws Error when one of the networks is invalid
    */
   constructor(allowedNetworks: string[]) {

@@ -125,7 +125,7 @@ export class PartnerClient implements OnApplicationShutdown {
     return this.sessions.get(key)?.connector.certificateNotAfter ?? null;
   }
 
-  /** Closes the connections under a key and drops the token under it, after the running attempts have ended. */
+  /** Drops the token under a key, and closes the connections under this key after their running attempts. */
   async forget(key: string): Promise<void> {
     const session = this.sessions.get(key);
     this.sessions.delete(key);
@@ -259,8 +259,8 @@ async function withToken(
 }
 
 /**
- * Returns the headers of a request to the partner: those that the partner's `auth` contains, which are never sent to
- * its token endpoint, and the service's own.
+ * Returns the headers of a request to the partner: the service's own headers and the headers in the partner's `auth`,
+ * which are never sent to the token endpoint.
  */
 function headersOf(auth: PartnerAuth): Record<string, string> {
   const own: Record<string, string> = {};

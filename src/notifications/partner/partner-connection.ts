@@ -42,15 +42,15 @@ export type FailureClass =
   | 'blocked';
 
 /**
- * A failure that the partner, its network or its settings caused. `reason` is a short code such as `ECONNREFUSED`,
- * never a text with data. `said` is the beginning of a response that is not HTTP.
+ * A failure that the partner, its network or its settings caused. `reason` is a short code such as `ECONNREFUSED`, and
+ * never contains data. `said` is the beginning of a response that is not HTTP.
  */
 export class PartnerFault extends Error {
   constructor(
     readonly failure: FailureClass,
     readonly reason: string,
     readonly said: Buffer | null = null,
-    /** The seconds after which a token endpoint asks to be called again. */
+    /** The number of seconds that a token endpoint asks the service to wait. */
     readonly retryAfterS: number | null = null,
   ) {
     super(`${failure}: ${reason}`);

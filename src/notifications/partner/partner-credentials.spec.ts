@@ -59,7 +59,7 @@ it('a credential is recognised in every encoding in which a partner may repeat i
   expect(secretsOf({ type: 'none' })).toEqual([]);
 });
 
-it('in a header under `auth`, the credential after the scheme counts as a separate secret, unlike a short word', () => {
+it('the credential after the scheme in an `auth` header is a secret by itself, but a short second word is not', () => {
   const headers = [
     { name: 'Authorization', value: 'ApiKey 0123456789' },
     { name: 'X-Tenant', value: 'we two' },

@@ -7,10 +7,10 @@ interface PartnerHeader {
   value: string;
 }
 
-/** The way in which the service authenticates at a token endpoint (RFC 6749 §2.3.1, RFC 7523 §2.2). */
+/** The way in which the service authenticates to a token endpoint (RFC 6749 §2.3.1, RFC 7523 §2.2). */
 export type ClientAuth = 'basic' | 'post' | 'private_key_jwt';
 
-/** The way in which the service authenticates at a partner. */
+/** The way in which the service authenticates to a partner. */
 export type PartnerAuth = { headers?: PartnerHeader[] } & (
   | { type: 'none' }
   | { type: 'headers' }
@@ -92,7 +92,8 @@ export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: Partn
 /** Checks that a client certificate has not expired when it is saved. Throws `PemError`. */
 export function assertNotExpired(clientCertPem: string): void {
   const [certificate] = assertCertificatePem('clientCertPem', clientCertPem);
-  // The machine's clock decides, even in a sandbox with a moved clock, because partners use their own clocks.
+  // Expiry is checked by the machine's clock, even in a sandbox with a moved clock, because partners use their own
+  // clocks.
   if (Date.parse(certificate.validTo) < Date.now()) {
     throw new PemError('clientCertPem', 'certificate_expired', 'has expired');
   }

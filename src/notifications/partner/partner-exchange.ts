@@ -27,8 +27,8 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
 };
 
 /**
- * The maximum age, in milliseconds, of a connection's certificate check when a request begins: names and certificates
- * change.
+ * The maximum age, in milliseconds, of a connection's certificate check when a request begins. It is limited, because
+ * names and certificates change.
  */
 const OLDEST_MS = 60_000;
 /**
@@ -64,7 +64,9 @@ export class PartnerConnection {
    */
   answers = 0;
   private answeredAt = Infinity;
-  /** The first error of the socket. undici may report only the end of the connection, which follows. */
+  /**
+   * The first error of the socket. It is stored, because undici may only report that the connection ended afterwards.
+   */
   fault: Error | null = null;
   private reader: AnswerReader | null = null;
   private readonly client: Client;
@@ -227,8 +229,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Returns whether the request may be repeated. A partner may close a keep-alive connection at the moment of its
-   * reuse, before any byte of a response.
+   * Returns whether the request may be repeated, because the partner was probably already closing the keep-alive
+   * connection when the request was written.
    */
   private mayRenew(): boolean {
     const isKept = this.connection !== null && this.connection.answers > 0;
@@ -245,7 +247,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.settled) return;
     if (this.status !== 0) this.answer('late');
     else {
-      // If a keep-alive connection was silently dropped, the others have probably been dropped as well.
+      // If this keep-alive connection was silently dropped, the idle connections have probably been dropped as well.
       if (this.connection && this.connection.answers > 0 && !this.connection.begun) this.keeper.doubt();
       const reason = this.connection ? 'no_answer' : 'no_free_connection';
       this.fail(new PartnerFault('timeout', reason, this.connection?.said ?? null));
@@ -290,7 +292,7 @@ function headReason(error: Error): string {
 }
 
 function contentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): string | null {
-  // undici returns a repeated header as a list, which does not count as `identity`.
+  // undici returns a repeated `Content-Encoding` header as a list, which does not count as `identity` (no coding).
   const name = coding === undefined ? 'identity' : String(coding).trim().toLowerCase();
   return name === 'identity' ? null : name;
 }

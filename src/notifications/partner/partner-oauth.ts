@@ -97,8 +97,8 @@ export class PartnerToken {
       throw new PartnerFault(failure, `token_${error.failure}_${error.reason}`);
     });
     const { token, lifeS } = await readToken(answer);
-    // The token is replaced before it expires: a tenth of its lifetime before, but at most half a minute before. Its
-    // lifetime is counted from the request.
+    // The token is replaced when a tenth of its lifetime is left, or half a minute if that is shorter. The lifetime is
+    // counted from the token request.
     const usableS = lifeS - Math.min(30, lifeS / 10);
     this.current = { token, usableUntil: asked + usableS * 1000 };
     return token;

@@ -6,7 +6,7 @@ import type { Answer } from './answer-reader.js';
 import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest } from './partner-exchange.js';
 
 /**
- * The configuration of a request by axios, with the pool of connections to use and the deadline on the clock of
+ * The configuration of an axios request. It includes the pool of connections to use, and the deadline on the clock of
  * `performance.now()`.
  */
 export interface PartnerRequestConfig {
@@ -19,8 +19,8 @@ export interface PartnerRequestConfig {
 }
 
 /**
- * Connects axios to the pools of connections. The `data` of its response is an `Answer` of any status. Rejects with a
- * `PartnerFault`.
+ * Lets axios use the pools of connections. The `data` of the axios response is an `Answer` with any status. Rejects
+ * with a `PartnerFault`.
  */
 export const partnerAdapter: AxiosAdapter = async (config) => {
   const { partner, url, method, data } = config as unknown as PartnerRequestConfig;

@@ -3,7 +3,7 @@ const LEAST_S = 1;
 const MOST_S = 3600;
 
 /**
- * Reads the header `Retry-After` (RFC 9110 §10.2.3), in seconds or as a date, and limits the value to the range from
+ * Reads the `Retry-After` header (RFC 9110 §10.2.3), in seconds or as a date, and limits the value to the range from
  * {@link LEAST_S} to {@link MOST_S}. Returns null for any other value.
  * @param now milliseconds since 1970
  */

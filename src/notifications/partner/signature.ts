@@ -15,7 +15,7 @@ export const SIGNATURES = {
   max: MOST_SIGNING * (SIGNATURE_LENGTH + 1) - 1,
 };
 
-/** Returns a new signing secret in the form for partners: `whsec_` and 32 bytes in base64. */
+/** Returns a new signing secret in the form that partners receive: `whsec_` and 32 bytes in base64. */
 export function newSigningSecret(): string {
   return PREFIX + randomBytes(KEY_BYTES).toString('base64');
 }

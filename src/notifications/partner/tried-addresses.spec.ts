@@ -21,7 +21,7 @@ describe('the addresses of a partner', () => {
     expect(addresses.inOrder(['a', 'b', 'c', 'd'])).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('dials a failed address in its original order again after a connection to the address has succeeded', () => {
+  it('restores the original position of a failed address after a connection to the address has succeeded', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a', 'b']);
     addresses.worked('a', ['b']);

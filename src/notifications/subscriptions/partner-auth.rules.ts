@@ -133,7 +133,7 @@ const AUTH: Record<string, Record<string, AuthMember>> = {
 };
 
 /**
- * The validation rule for the service's authentication at a partner: an object whose `type` determines the other
+ * The validation rule for the service's authentication to a partner: an object whose `type` determines its other
  * members.
  */
 export const authRule: Rule = {
@@ -227,7 +227,7 @@ function shownMembers(type: string, ...names: string[]): Record<string, Schema> 
   return Object.fromEntries(names.map((name) => [name, memberSchema(AUTH[type][name])]));
 }
 
-/** The rule for `auth` in HTTP responses, which contain no secrets. */
+/** The schema of `auth` in HTTP responses, which contain no secrets. */
 export const shownAuthRule: Rule = {
   schema: {
     type: 'object',

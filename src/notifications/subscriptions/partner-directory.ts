@@ -174,7 +174,7 @@ export class PartnerDirectory {
         waitMs: subscription.wait_ms ?? this.config.waitMs,
         connections: this.config.concurrencyPerPartner,
       },
-      // Release 1.0.0 stored the setting without 429 if a request omitted 429.
+      // `autoRetryCauses` adds 429, because release 1.0.0 stored this setting without 429 if a request omitted it.
       autoRetryCauses(subscription.auto_retry_on),
       signingKey(newest),
       previous.map(({ secret, until }) => ({ key: signingKey(secret), until, steadyUntil: until + aheadMs })),

@@ -6,13 +6,16 @@ export const HOURS = 24;
 
 /**
  * SQL: the time of the first failed attempt to the partner of a subscription `s` after a success. A failed request that
- * was repeated with success within its attempt (RENEWED) is older than this success, and so does not count. Each part
- * of the expression reads one row of an index.
+ * was repeated successfully within its attempt (RENEWED) does not count, because the success is later. Each subquery
+ * of the expression reads a single row of an index.
  * @param success SQL for the time of the success; if it is null, the first of all failed attempts is found
  */
 export const firstFailure = (success: string) => `(SELECT min(a.at) FROM notification_attempts a
     WHERE a.subscription_id = s.id AND a.failure IS NOT NULL AND a.at > coalesce(${success}, '-infinity'))`;
-/** SQL: the time of the newest successful attempt `a`, for a subscription `s`, that also meets the condition. */
+/**
+ * SQL: the time of the newest successful attempt `a` for a subscription `s`.
+ * @param condition a further SQL condition for the attempt
+ */
 export const newestSuccess = (condition = 'true') => `(SELECT max(a.at) FROM notification_attempts a
     WHERE a.subscription_id = s.id AND a.failure IS NULL AND ${condition})`;
 

@@ -22,8 +22,8 @@ import { systemLookup } from '../partner/partner-names.js';
 import { Subscription } from './subscription.entity.js';
 
 /**
- * The time limit, in milliseconds, for resolving a host name when an address is saved. An operator should not wait for
- * a silent name server, because the name is checked again at every connection.
+ * The time limit, in milliseconds, for resolving a host name when an address is saved. It is short, so that an operator
+ * does not wait for a silent name server. Every connection checks the name again.
  */
 const LOOKUP_MS = 2_000;
 
@@ -40,7 +40,7 @@ export class SubscriptionStore {
 
   /**
    * Returns a page of the subscriptions of these accounts (null: of all accounts), newest first. On a route for the
-   * scope `partner`, the page contains only the caller's own subscriptions.
+   * `partner` scope, the page contains only the caller's own subscriptions.
    */
   list(accounts: AllowedAccounts, page: Page): Promise<Subscription[]> {
     const ofAccounts = accounts === null ? {} : { account_code: In([...accounts]) };
@@ -51,8 +51,8 @@ export class SubscriptionStore {
   }
 
   /**
-   * Returns a subscription of the caller's accounts. On a route for the scope `partner`, a subscription that is not the
-   * caller's is treated as unknown.
+   * Returns a subscription in the caller's accounts. On a route for the `partner` scope, a subscription that is not the
+   * caller's own is treated as unknown.
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<Subscription> {
@@ -88,7 +88,10 @@ export class SubscriptionStore {
     return known(found);
   }
 
-  /** Returns a validation error for each of the two addresses that is not allowed. Host names are resolved. */
+  /**
+   * Returns a validation error for each given address that is not allowed: the partner's and the token endpoint's. Host
+   * names are resolved.
+   */
   async addressFaults(partnerUrl: string | null | undefined, tokenUrl: string | undefined): Promise<Fault[]> {
     const faults = await Promise.all([
       partnerUrl == null ? null : this.addressFault(parsePartnerUrl(partnerUrl), '/partner_url'),

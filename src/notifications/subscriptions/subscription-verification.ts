@@ -84,7 +84,7 @@ function verified(subscription: Subscription, sent: Subscription, probe: Partner
   if (subscription.version !== sent.version)
     throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
   if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
-  // A partner that polls can return to this address without another verification.
+  // The verified address is stored, so that a partner that polls can return to it without another verification.
   if (subscription.delivery === 'POLL') subscription.verified_url = subscription.partner_url;
   subscription.certificate_not_after = probe.certificateNotAfter(sent);
   subscription.busy_since = null;

@@ -63,7 +63,7 @@ export class Subscription {
   @Column('text', { array: true })
   change_reasons: ChangeReason[];
 
-  /** The changes to records that the partner receives at `{partner_url}/changes`. */
+  /** The kinds of changes to eligibility records that the partner receives at `{partner_url}/changes`. */
   @Column('text', { array: true, default: '{}' })
   record_changes: RecordChangeName[];
 
@@ -113,13 +113,13 @@ export class Subscription {
   suspended_by_partner: Date | null;
 
   /**
-   * The start of the suspension that was in effect when the address of the subscription changed; null if the
-   * subscription was not suspended then. The value applies only while it equals `suspended_datetime`.
+   * The start of the suspension during which the address of the subscription changed; null if the subscription was not
+   * suspended then. A value that differs from `suspended_datetime` is out of date and ignored.
    */
   @Column('timestamptz', { nullable: true })
   suspended_before_move: Date | null;
 
-  /** The periods of suspension, which do not count towards giving up notifications. */
+  /** The periods of suspension. They do not count towards the age at which a notification is given up. */
   @Column('tstzmultirange', { default: '{}' })
   suspensions: string;
 
@@ -155,7 +155,7 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   paused_from: Date | null;
 
-  /** The end of the pause of a busy partner, before which nothing is sent. */
+  /** The end of a busy partner's pause. Nothing is sent to the partner before that time. */
   @Column('timestamptz', { nullable: true })
   paused_until: Date | null;
 
@@ -166,20 +166,23 @@ export class Subscription {
   @Column('float8', { nullable: true })
   pace: number | null;
 
-  /** The throughput of the partner when it last answered "busy"; the ceiling of its pace. */
+  /**
+   * The throughput of the partner when it last answered "busy". The pace stays close to this value for a while before
+   * it rises further.
+   */
   @Column('float8', { nullable: true })
   pace_ceiling: number | null;
 
   /**
-   * The number of successful responses since the partner last answered "busy"; negative while the debt of "busy"
-   * responses is not yet made up for. A response counts only if other attempts were waiting for a send time.
+   * The number of successful responses since the partner last answered "busy". Each "busy" response makes the number
+   * negative, and successful responses raise it again. They count only if other attempts were waiting for a send time.
    */
   @Column('int', { default: 0 })
   pace_good: number;
 
   /**
-   * The number of consecutive times that the measured throughput (`pace_ceiling`) was about the same; negative while
-   * the ceiling is a guess.
+   * The number of consecutive measurements of `pace_ceiling` with about the same result; negative while `pace_ceiling`
+   * is only an estimate.
    */
   @Column('int', { default: 0 })
   pace_confirmed: number;
@@ -203,7 +206,10 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   certificate_not_after: Date | null;
 
-  /** The version of the settings, which increases with every change. Claims under an older version are not sent. */
+  /**
+   * The version of the settings, which increases with every change. A notification that was claimed under an older
+   * version is not sent.
+   */
   @Column('int', { default: 1 })
   version: number;
 

@@ -65,8 +65,8 @@ export function certificateFaults(certificates: PartnerCertificates, isNew: bool
 }
 
 /**
- * Returns a validation error for each kind of credentials that a change would send to a new host. Credentials are sent
- * only to the host for which they were set.
+ * Returns a validation error for each kind of stored credentials that would be sent to a new host after the change.
+ * Credentials are sent only to the host for which they were set.
  */
 export function credentialFaults(
   {
@@ -78,8 +78,8 @@ export function credentialFaults(
 ): Fault[] {
   if (partner_url == null || isSameHost(partner_url, kept.partner_url)) return [];
   const faults: Fault[] = [];
-  // Credentials for OAuth 2.0 must be set again as well: they are sent to the token endpoint, but the access tokens
-  // would be sent to the new host.
+  // Credentials for OAuth 2.0 must also be set again. Only the token endpoint receives these credentials, but the new
+  // host would receive the access tokens.
   if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
     faults.push(
       fault(
@@ -231,8 +231,8 @@ export function beginSuspension(subscription: Subscription, by: 'OPERATOR' | 'PA
 }
 
 /**
- * Returns the side that suspended the subscription; null if it is not suspended. A subscription that was suspended
- * before its address changed stays suspended while the new address is not yet verified.
+ * Returns whether an operator or the partner suspended the subscription; null if it is not suspended. A subscription
+ * that was suspended before its address changed stays suspended while the new address is not yet verified.
  */
 export function suspenderOf(subscription: Suspension): 'OPERATOR' | 'PARTNER' | null {
   const { state, suspended_datetime, suspended_by_partner } = subscription;
@@ -241,7 +241,9 @@ export function suspenderOf(subscription: Suspension): 'OPERATOR' | 'PARTNER' | 
   return isByPartner ? 'PARTNER' : 'OPERATOR';
 }
 
-/** Ends a suspension and stores its period, which does not count towards giving up notifications. */
+/**
+ * Ends a suspension and stores its period, which does not count towards the age at which a notification is given up.
+ */
 export function endSuspension(subscription: Pick<Subscription, 'suspended_datetime' | 'suspensions'>, now: Date): void {
   const { suspended_datetime: from, suspensions } = subscription;
   subscription.suspended_datetime = null;

@@ -258,8 +258,8 @@ export class ResumeSubscriptionHandler implements ICommandHandler<ResumeSubscrip
 }
 
 /**
- * Returns whether the caller is a partner or an operator. On a route for the scope `partner`, the caller is the
- * partner.
+ * Returns whether the caller acts as a partner or as an operator. On a route for the `partner` scope, the caller acts
+ * as a partner.
  */
 function currentSide(): 'OPERATOR' | 'PARTNER' {
   return currentAllowedSubscriptions() === null ? 'OPERATOR' : 'PARTNER';

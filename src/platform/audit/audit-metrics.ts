@@ -23,9 +23,9 @@ interface Figures {
 }
 
 /**
- * Exports the newest seal of the audit log as a metric, so that a copy of the seal leaves the machine. If the audit log
- * is truncated or rewritten later, it no longer agrees with the stored metrics (alerts `AuditShrank` and
- * `AuditRewritten`). `verify-audit --from` accepts the label `seal`.
+ * Exports the newest seal of the audit log as a metric, so that a copy of the seal is stored on another machine. If the
+ * audit log is truncated or rewritten later, it no longer agrees with the stored metrics (alerts `AuditShrank` and
+ * `AuditRewritten`). `verify-audit --from` accepts the value of the `seal` label.
  *
  * The labels name the last seal before the current minute, so all processes export the same time series. There are at
  * most 1,440 different series per day.

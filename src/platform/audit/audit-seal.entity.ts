@@ -41,8 +41,8 @@ export class AuditSeal {
   settled: number | null;
 
   /**
-   * The horizon (`xmax`) of the snapshot in which the seal's entries were read. A transaction whose entries were not
-   * visible in the snapshot has a lower number than the horizon, or began later.
+   * The upper bound (`xmax`) of the transaction numbers when the seal was created. The seal is settled when every
+   * transaction below this number has ended and the seal is at least 10 s old.
    */
   @Column('bigint')
   horizon: number;

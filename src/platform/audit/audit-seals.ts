@@ -52,8 +52,8 @@ const LATE_ROWS = prepared(
 );
 
 /**
- * Reads those values of a new seal that only the database knows. The statement runs after the rows of the seal have
- * been read. A transaction whose rows the seal lacks has a lower number than the horizon, or it begins later.
+ * Reads the values of a new seal that only the database knows. The statement must run after the rows of the seal have
+ * been read, so that the horizon is above the numbers of all transactions whose rows were not yet visible.
  */
 const NEXT = prepared(
   'audit-seal-next',
@@ -139,14 +139,13 @@ export class AuditSeals {
       );
       return 0;
     }
-    // The newest settled seal is queried before the rows are read, so that the second query sees the rows of every
-    // transaction that had ended before the first query.
+    // The newest settled seal is determined before the rows are read. Every transaction that had ended by then is
+    // visible when the rows are read.
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
     // While there are more new rows than fit in one batch, the search for late rows is postponed. The new seal then
-    // keeps the value `settled` of the last seal, because nobody has yet searched for late rows of the seals after that
-    // settled seal.
+    // copies `settled` from the last seal, because the later seals must still be searched for late rows.
     if (rows.length >= BATCH) return (await this.add(last, rows, last?.settled ?? null)) ? rows.length : 0;
     rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;

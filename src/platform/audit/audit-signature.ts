@@ -25,7 +25,7 @@ export interface Signature {
   mac: Buffer;
 }
 
-/** SQL: the column `at` as a text that is the same for all session settings. */
+/** SQL: the `at` column as a text that is the same for all session settings. */
 export const AT_TEXT = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** SQL: the list of columns of {@link SignedSeal} and {@link Signature}, for a SELECT. */

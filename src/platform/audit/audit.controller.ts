@@ -12,8 +12,8 @@ import { AuditEntryModel, AuditQuery, AuditSealModel, presentAuditRow } from './
 import { AuditReader } from './audit.reader.js';
 
 /**
- * The number of seals, from the newest backwards, that a request checks. A busy service creates that many seals in a
- * few minutes.
+ * The number of newest seals that a request checks. A busy service creates that many seals in a few minutes, so older
+ * seals are not checked.
  */
 const SEALS_CHECKED = 50;
 

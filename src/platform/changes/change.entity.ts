@@ -110,7 +110,7 @@ export class ChangeRow {
 }
 
 /**
- * The only row of the table `change_epoch`, which identifies the database. A restored copy of the database gets a new
+ * The only row of the `change_epoch` table, which identifies the database. A restored copy of the database gets a new
  * epoch.
  */
 @Entity('change_epoch')

@@ -2,8 +2,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { RecordChangeName } from './change.entity.js';
 
 /**
- * A listener to changes of an account's records: a subscription that may receive notifications. A trigger on
- * `subscriptions` keeps the rows of this table up to date.
+ * A listener for changes to an account's eligibility records: a subscription that may receive notifications. A trigger
+ * on `subscriptions` keeps the rows of this table up to date.
  */
 @Entity('event_listeners')
 export class EventListener {

@@ -11,7 +11,7 @@ export type ChangeEntry = Omit<RecordChange, 'account_code'> & { readonly id: st
 
 /**
  * An event of an eligibility record or its result. Its stream is the `svc_eligiblity_id`, `meta.sequence` is the
- * `event-sequence`, and `meta.occurredAt` is the entry's `at`.
+ * `event-sequence`, and `meta.occurredAt` is the `at` of the change feed's entry.
  */
 export abstract class RecordEvent extends DomainEvent<ChangeEntry> {}
 
@@ -44,7 +44,8 @@ const EVENT_ID = `overlay(overlay(
 
 /**
  * The SQL expression of the time at which an event of a record was stored. The time of the change, `occurred_at`, may
- * be much earlier: a record expires at the end of its window, but the sweep that expires it runs later.
+ * be much earlier: an eligibility record expires when its eligibility window ends, but the sweep that expires it runs
+ * later.
  */
 export const RECORD_EVENT_STORED_AT = `to_timestamp(
   ('x' || left(replace(event_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
@@ -66,17 +67,17 @@ export const nobodyListens = (account: string): string =>
   `NOT EXISTS (SELECT FROM event_listeners l WHERE l.account_code = ${account} OFFSET 0)`;
 
 /**
- * Returns the common table expressions that append rows to the change feed (change-log.ts), and raise the events of
- * those changes to which a subscription listens.
+ * Returns the common table expressions that append rows to the change feed (change-log.ts), and raise events for the
+ * changes that a subscription has selected.
  *
- * 1. `changed` appends the rows. If no listener of the account exists, nothing else is written.
- * 2. `counted` numbers the changes to each record, including those that no listener has selected. The record is locked
- *    by the same transaction, so that its numbers follow the order of its changes in all processes.
+ * 1. `changed` appends the rows. If no subscription of the account listens for changes, nothing else is written.
+ * 2. `counted` numbers the changes to each eligibility record, including changes that no listener has selected. The
+ *    same transaction locks the record, so that the numbers follow the order of its changes in all processes.
  * 3. `told` writes the selected changes to the outbox. The statement looks for listeners in its own snapshot, so it
  *    sees every listener that was committed before the change.
  *
- * `counted` and `told` cost time even if there is no listener. A statement that writes only rows of accounts to which
- * {@link nobodyListens} applies may append them with `insertChangesOf` alone.
+ * `counted` and `told` take time even if there is no listener. For accounts to which {@link nobodyListens} applies, a
+ * statement may therefore use `insertChangesOf` alone.
  *
  * test/proof/model/records contains a formal model of this protocol. Before you change the protocol, change the model.
  *

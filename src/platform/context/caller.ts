@@ -14,14 +14,14 @@ export type Scope = (typeof SCOPES)[number];
 
 const OTHER_SCOPES: readonly Scope[] = ['admin', 'support', 'partner'];
 /**
- * The scopes that an OAuth client of an account may have. The other scopes are `admin` and `support` for the staff of
- * the service, and `partner` for the systems that receive notifications.
+ * The scopes that an OAuth client of an account may have. Not included are `admin` and `support`, which are for the
+ * staff of the service, and `partner`, which is for systems that receive notifications.
  */
 export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !OTHER_SCOPES.includes(scope));
 
 /**
  * The authenticated caller of a request: the user of the access token, and the application for which the token was
- * issued. With the grant `client_credentials` the application itself is the caller.
+ * issued. With the `client_credentials` grant, the application itself is the caller.
  */
 export interface Caller {
   /** The user name; the consumer key if the application itself is the caller. No user has a consumer key as a name. */
@@ -35,11 +35,11 @@ export interface Caller {
   /** The codes of the accounts to which the caller belongs. */
   readonly accountCodes: ReadonlySet<string>;
   /**
-   * The subscriptions of the caller. On a route for the scope `partner`, a request may only concern these
+   * The subscriptions of the caller. On a route for the `partner` scope, a request may only concern these
    * subscriptions.
    */
   readonly subscriptionIds: ReadonlySet<string>;
-  /** Whether the token has the scope `admin`, which gives access to every account. */
+  /** Whether the token has the `admin` scope, which gives access to every account. */
   readonly isOperator: boolean;
 }
 
@@ -64,7 +64,7 @@ export function allowedAccountsOf(caller: Caller | null): AllowedAccounts {
 }
 
 /**
- * The data to which a request on a route for the scope `partner` is limited: the caller's subscriptions and their
+ * The data to which a request on a route for the `partner` scope is limited: the caller's subscriptions and their
  * accounts.
  */
 export interface PartnerAccess {

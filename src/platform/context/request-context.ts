@@ -14,8 +14,8 @@ export interface RequestContext {
   /** The account in the request's path, once the access check has passed; null before that. */
   accountCode: string | null;
   /**
-   * The subscriptions and accounts to which a request on a route for the scope `partner` is limited. The access check
-   * sets them; on other routes, the value is null.
+   * The subscriptions and accounts to which a request on a route for the `partner` scope is limited; null on other
+   * routes. The access check sets the value.
    */
   partnerAccess: PartnerAccess | null;
   /**
@@ -65,9 +65,8 @@ export function currentAllowedAccounts(): AllowedAccounts {
 }
 
 /**
- * Returns the subscriptions to which the current request is limited, in addition to the limit to accounts. On all
- * routes except those for the scope `partner`, returns null: the request may concern every subscription of the allowed
- * accounts.
+ * Returns the subscriptions to which the current request is limited on a route for the `partner` scope. On any other
+ * route, returns null: the request may concern every subscription of the allowed accounts.
  */
 export function currentAllowedSubscriptions(): readonly string[] | null {
   return requestContext().partnerAccess?.subscriptionIds ?? null;

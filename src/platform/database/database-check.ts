@@ -7,7 +7,7 @@ import { connectTo } from './service-client.js';
 const OLDEST_MAJOR = 15;
 /**
  * The number of rounds in which the check looks for a pooler in transaction mode. A lightly used pooler may give a
- * client the same server process by chance, but hardly in every round.
+ * client the same server process by chance, but is unlikely to do so in every round.
  */
 const ROUNDS = 5;
 

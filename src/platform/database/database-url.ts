@@ -39,7 +39,7 @@ export interface DatabaseAddress {
   /** Whether read-only servers are skipped when a server is chosen. */
   readonly readWriteOnly: boolean;
   /**
-   * The settings from the parameter `options`. They are set after connecting, because poolers refuse them as start-up
+   * The settings from the `options` parameter. They are set after connecting, because poolers refuse them as start-up
    * parameters.
    */
   readonly settings: Readonly<Record<string, string>>;
@@ -145,7 +145,7 @@ function fileOf(parameter: string, path: string): string {
 }
 
 /**
- * Parses the parameter `options`: settings of the forms `-c name=value` and `--name=value`. A `\` escapes a space
+ * Parses the `options` parameter: settings of the forms `-c name=value` and `--name=value`. A `\` escapes a space
  * inside a value.
  */
 function settingsOf(options: string): Record<string, string> {

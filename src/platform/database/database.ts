@@ -51,7 +51,7 @@ export const acrossAccounts = {
    */
   checkedByCaller: 'checkedByCaller',
   /**
-   * The inner statement reads rows of several accounts, by an index or by several keys. The surrounding query keeps
+   * A subquery of the statement reads rows of several accounts, by an index or by several keys. The outer query keeps
    * only the rows of allowed accounts.
    */
   boundAround: 'boundAround',

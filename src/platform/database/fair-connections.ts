@@ -5,7 +5,7 @@ import { FairSemaphore } from '../overload/fair-semaphore.js';
 
 /**
  * The maximum time, in milliseconds, for which a request waits for a database connection. It is shorter than the
- * statement timeout, because all connections may be waiting for the same lock.
+ * statement timeout, so that requests fail early when all connections are waiting for the same lock.
  */
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
@@ -17,8 +17,8 @@ const BUSY = 0.5;
 const NOT_CONNECTED_IN_TIME = /connection timeout|timeout expired/;
 
 /**
- * Returns whether the error means that no connection became free in time. The database is then available, but other
- * requests use all connections.
+ * Returns whether the error means that no connection became free in time. The database itself is available in this
+ * case, but other requests are using all connections.
  */
 export function isNoConnectionFree(error: unknown): boolean {
   return (error as { code?: unknown }).code === NO_CONNECTION_FREE;
@@ -29,10 +29,10 @@ type Connect = Parameters<Pool['connect']>[0];
 /**
  * Shares the connections of the pool fairly among callers, however many waiting requests each caller has. All
  * background work, and all batches that serve many callers, count as one caller. A plain pool serves requests in the
- * order of arrival: a hundred requests of one caller would delay the requests of all other callers beyond the time
- * limit.
+ * order of arrival: a hundred requests of one caller would delay all other callers' requests until they time out.
  *
- * With the fair queue, the pool's own time limit only applies to the opening of a connection.
+ * Because requests wait in the fair queue, the pool's own time limit only covers the time that it takes to open a
+ * connection.
  */
 export function shareFairly(pool: Pool): FairSemaphore {
   const semaphore = new FairSemaphore(pool.options.max, MOST_WAIT_MS, noConnectionFree);
@@ -55,8 +55,8 @@ export function shareFairly(pool: Pool): FairSemaphore {
       turn.then(
         () => enter(),
         (error: Error) =>
-          // The caller's callback runs on the next tick, so that an exception in it does not reject the promise of the
-          // connection.
+          // The caller's callback runs on the next tick, so that an exception in the callback does not become a promise
+          // rejection.
           process.nextTick(callback, error, undefined, () => undefined),
       );
   };

@@ -6,7 +6,7 @@ type Client = Pick<ClientBase, 'query'>;
 
 /** Tables into which the service only inserts; it never updates or deletes their rows. */
 const APPEND_ONLY = ['audit_log', 'audit_seals'];
-/** Tables that only a migration writes, in the role of their owner. */
+/** Tables that only migrations write, as the owner of the tables. */
 const READ_ONLY = ['migrations'];
 
 const INSUFFICIENT_PRIVILEGE = '42501';
@@ -78,7 +78,7 @@ export async function grantsAt(url: string, role: string): Promise<string> {
 
 /**
  * Grants the role its rights in one transaction, so that running processes never lack a right.
- * @param url the address of the database, with the owner of the tables as its user
+ * @param url the address of the database; its user must own the tables
  * @throws ConfigError when the role is missing and the owner may not create roles
  */
 export async function grantTo(role: string, url: string): Promise<void> {
@@ -105,7 +105,8 @@ function literal(text: string): string {
 }
 
 /**
- * Selects the rights of {@link grantsFor} that a role lacks. Tables with an owner other than the service's are ignored.
+ * Selects the rights of {@link grantsFor} that a role lacks. Only objects with the same owner as the `migrations` table
+ * are checked.
  */
 const LACKING = `
   SELECT name FROM (${OF_OWNER}) AS owned WHERE NOT CASE

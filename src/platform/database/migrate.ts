@@ -9,7 +9,7 @@ import { databaseFault } from './database-faults.js';
 import { assertRights } from './grants.js';
 import { ServiceClient } from './service-client.js';
 
-/** The key of the advisory lock under which one process migrates while the others wait. */
+/** The key of the advisory lock under which one process migrates while other processes wait. */
 const MIGRATION_LOCK = 7_031_946;
 const LOCK_POLL_MS = 100;
 const LOG_EVERY_MS = 3_000;
@@ -32,8 +32,8 @@ const RETRY_PAUSE_MS = 1_000;
  * 4. The lock is released explicitly: behind a pooler, closing a connection may not end its session.
  *
  * @param waitS seconds to wait for another process
- * @param seesReplication whether the role must see the positions that standbys have confirmed
- * @throws ConfigError with one line: the problem with the database, or that another process took longer than `waitS`
+ * @param seesReplication whether the role must be able to see which data the standbys have confirmed
+ * @throws ConfigError when the database is unsuitable, or when another process takes longer than `waitS`
  */
 export async function migrate(url: string, { waitS = 300, seesReplication = false } = {}): Promise<void> {
   const lock = await connectUsable(url);
@@ -77,8 +77,8 @@ async function acquire(lock: pg.Client, waitS: number): Promise<void> {
 
 async function run(url: string): Promise<void> {
   const options = dataSourceOptions(url, 1);
-  // Migrations need no entities, whose metadata is slow to build. All migrations use one connection without a time
-  // limit, so that a setting of the session applies to all of them.
+  // Entities are omitted, because migrations do not need them and their metadata is slow to build. All migrations share
+  // one connection without a time limit, so that the session's settings apply to all of them.
   const extra = { Client: ServiceClient, connectionString: url };
   // TypeORM's own log is suppressed, because it would print errors that `migrate` reports as well.
   const dataSource = new DataSource({ ...options, entities: [], extra, logger: 'debug' });

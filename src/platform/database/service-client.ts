@@ -43,7 +43,7 @@ export class ServiceClient extends pg.Client {
     if (traced) withSpans(this);
     this.servers = servers;
     this.server = server;
-    // The error listener is called for the errors of all statements on the connection.
+    // This listener sees the errors of all statements, and notes when the server cannot write.
     const { connection } = this as unknown as { connection: pg.Connection };
     connection.on('errorMessage', ({ code }: { code?: string }) => {
       if (code !== undefined && CANNOT_WRITE.has(code)) servers.writesFail = true;
@@ -89,7 +89,7 @@ export class ServiceClient extends pg.Client {
     const { host, port, ssl } = (this.server = server);
     Object.assign(this, { host, port, ssl });
     connection.ssl = ssl;
-    // TLS replaces the socket before any data is sent. Batching therefore continues on the TLS stream.
+    // TLS replaces the socket before any data is sent, so writes must be batched on the TLS stream.
     const { stream } = connection;
     connection.once('sslconnect', () => batchSecured(stream, connection.stream));
   }

@@ -18,8 +18,8 @@ const RELIED_ON: Readonly<Record<string, string>> = {
   // The settings of the second group decide how PostgreSQL parses a statement.
   standard_conforming_strings: 'on',
   transform_null_equals: 'off',
-  // The settings of the third group decide how PostgreSQL runs a statement. Locks and constraints resolve conflicts
-  // between concurrent commands.
+  // The settings of the third group decide how PostgreSQL runs a statement. `read committed` is sufficient, because
+  // locks and constraints resolve conflicts between concurrent commands.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
   session_replication_role: 'origin',

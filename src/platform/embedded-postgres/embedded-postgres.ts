@@ -10,8 +10,8 @@
  *    other processes adopt that server.
  * 3. Hold a *keeper* session with a shared advisory lock, which means "a process uses this server".
  * 4. The server is detached and has no exit hooks. It survives this process; the next start adopts it.
- * 5. When the keeper's connection or the postmaster dies, repeat from 2 on the same port, so that `url` stays valid.
- *    When the repetition fails, or is needed too often, call `onLost`.
+ * 5. When the keeper's connection or the postmaster dies, repeat from 2 on the same port, so that `url` stays valid. If
+ *    the restart fails, or if too many restarts are needed, call `onLost`.
  * 6. To stop, exchange the shared lock for the exclusive lock. The process that gets it is the last user and shuts the
  *    server down. Otherwise the server is left to the processes that hold the shared lock.
  *
@@ -265,8 +265,8 @@ async function isLastUser(keeper: Client): Promise<boolean> {
 }
 
 /**
- * Returns whether the error is temporary: a connection problem, or an error of the SQLSTATE classes 08 connection, 53
- * resources, 55 object in use, 57 operator intervention.
+ * Returns whether the error is temporary: a connection problem, or an error in one of the SQLSTATE classes 08
+ * (connection), 53 (resources), 55 (object in use) and 57 (operator intervention).
  */
 function isPassing(error: unknown): boolean {
   return !(error instanceof DatabaseError) || ['08', '53', '55', '57'].includes(error.code?.slice(0, 2) ?? '');

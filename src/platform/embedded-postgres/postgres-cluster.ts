@@ -12,7 +12,7 @@ import { findServiceFolder, mayEnter, runAs, serverUser, type ServerUser } from 
 export interface Cluster {
   /** The real path of the service's data folder. */
   readonly dataDir: string;
-  /** The real path of PostgreSQL's own data folder: `<dataDir>/postgres`, or the target of that symbolic link. */
+  /** The real path of PostgreSQL's own data folder: `<dataDir>/postgres` or, if that is a symbolic link, its target. */
   readonly folder: string;
   readonly user: ServerUser | undefined;
   readonly major: number;

@@ -56,8 +56,8 @@ export function findPostmaster({ folder }: Cluster): Postmaster | undefined {
 }
 
 /**
- * Starts a PostgreSQL server, and waits until it accepts connections. The server is detached and outlives this process,
- * so that requests that are still running can use the database until they end.
+ * Starts a PostgreSQL server, and waits until it accepts connections. The server is detached, so that Ctrl-C does not
+ * stop the server while this process finishes its last requests.
  */
 export async function launchPostmaster(
   cluster: Cluster,
@@ -133,8 +133,8 @@ export async function choosePort({ folder }: Cluster): Promise<number> {
 }
 
 /**
- * Copies a log file that has grown too large, and truncates it. The server appends to the file, so it continues at the
- * new end.
+ * Copies a log file that has grown too large, and truncates the original. The server can continue to write, because it
+ * has opened the file for appending.
  */
 export function boundLog(logFile: string): void {
   if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return;

@@ -5,9 +5,9 @@ export interface EventMeta {
   /** The id of the event, a UUIDv7. By this id, consumers recognize an event that they have already processed. */
   readonly eventId: string;
   readonly accountCode: string;
-  /** The code of the record to which the event belongs. The events of a record are ordered. */
+  /** The code of the booking or eligibility record to which the event belongs. */
   readonly stream: string;
-  /** The number of the event among the events of its record: 1, 2, 3 … */
+  /** The number of the event among all events of the same booking or eligibility record: 1, 2, 3 … */
   readonly sequence: number;
   readonly occurredAt: Date;
   /** The W3C trace context of the request that caused the event; null if there is none. */
@@ -65,8 +65,8 @@ export function newEventId(): string {
 }
 
 /**
- * Returns the time `occurredAt` for the next event of a record. The time is the current second. If the previous event
- * is not earlier than the current second, the time is one second after the previous event.
+ * Returns the time `occurredAt` for the next event of an eligibility record: the current second, or one second after
+ * the previous event, whichever is later.
  */
 export function nextOccurredAt(now: Date, last: Date | null): Date {
   const second = Math.floor(now.getTime() / 1000) * 1000;

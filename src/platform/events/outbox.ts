@@ -14,7 +14,7 @@ const OUTBOX = { 'messaging.system': 'outbox', 'messaging.operation.type': 'send
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
 
-/** SQL: the time at which the claim of the process that committed an event ends. */
+/** SQL: the time until which an event is left to the process that committed it. */
 export const CLAIM_END = `${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})`;
 /** SQL: the columns of an event. {@link Outbox.publishStored} accepts rows of these columns. */
 export const EVENT_COLUMNS = 'event_id, name, account_code, stream, sequence, data, occurred_at, traceparent';

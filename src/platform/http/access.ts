@@ -3,8 +3,8 @@ import type { Caller, Scope } from '../context/caller.js';
 import { requestContext } from '../context/request-context.js';
 
 /**
- * The access rule of a route: the route needs a token with one of these scopes, or client credentials (token service),
- * or it is public. The error response for a missing scope names the first scope.
+ * The access rule of a route. A route requires a token with one of these scopes, requires client credentials (token
+ * service), or is public. The error response for a missing scope names the first scope.
  */
 export type AccessRule = readonly [Scope, ...Scope[]] | 'client' | 'public';
 
@@ -42,10 +42,14 @@ export type Bound = 'path' | 'row' | 'accounts' | 'subscriptions' | 'operators' 
 export const BOUND = 'bound';
 
 /**
- * Declares how a route is limited to its caller's accounts, if the access rule and the path do not imply the limit. A
- * path with `{account_code}` limits the route to that account, a route for `admin` alone is for operators, a route for
- * `partner` is limited to the caller's subscriptions, and a route without a token is public. The service does not start
- * if any other route lacks this declaration.
+ * Declares how a route is limited to its caller's accounts. Some routes need no declaration:
+ *
+ * - A route with `{account_code}` in its path is limited to that account.
+ * - A route for `admin` alone is for operators.
+ * - A route for `partner` is limited to the caller's subscriptions.
+ * - A route without a token is public.
+ *
+ * The service does not start if any other route lacks the declaration.
  */
 export function Bounded(by: 'row' | 'accounts') {
   return SetMetadata(BOUND, by);

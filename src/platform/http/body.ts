@@ -37,8 +37,8 @@ const MOST_WAIT_MS = 8_000;
 const MOST_PLAIN_VALUES = 2000;
 /**
  * The factor by which the charge for a body's processing time is multiplied if the body is almost certain to be
- * refused. Parsing such a body and listing its faults blocks the event loop for about 15 ms. If one such body arrives
- * every three seconds, less than 1 % of other requests are delayed.
+ * refused. Parsing such a body and listing its faults blocks the event loop for about 15 ms. The multiplied charge
+ * keeps one caller's bodies of this kind so far apart that they delay less than 1 % of other requests.
  */
 const CHARGE_OF_REFUSED = 120;
 /**

@@ -20,7 +20,7 @@ export class JsonAdapter extends ExpressAdapter {
     const served = {
       // The interval at which Node looks for connections whose headers are late. The default is 30 s.
       connectionsCheckingInterval: 5_000,
-      // Node's own check of the header `Host` is off, because unambiguous.ts refuses a request without this header, and
+      // Node's own check of the `Host` header is off, because unambiguous.ts refuses a request without this header, and
       // responds with a problem document.
       requireHostHeader: false,
       IncomingMessage: bornWith(IncomingMessage, app.request),

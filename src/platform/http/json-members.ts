@@ -4,8 +4,8 @@ import { assertJsonBytes, endOfString, parseJson, withoutMark } from './json-tex
 
 const MOST_NAMED = 100;
 /**
- * The nesting depth down to which repeated members are still reported after the limit of reported members is reached.
- * The meaning of the whole body may depend on members so near the top.
+ * The nesting depth up to which repeated members are reported even beyond {@link MOST_NAMED}, because members close to
+ * the root may change the meaning of the whole body.
  */
 const NEAR_THE_TOP = 2;
 /**

@@ -9,7 +9,7 @@ import { Access } from './access.js';
 
 const FONT = 'font/woff2';
 /**
- * The header `Cache-Control` of fonts: browsers cache a font for a week. If a browser had to request the font again for
+ * The `Cache-Control` header of fonts: browsers cache a font for a week. If a browser had to request the font again for
  * each page, the text would first appear in another font.
  */
 export const FONT_CACHE = 'public, max-age=604800';

@@ -114,8 +114,8 @@ function readCursor(cursor: string): { position: number; key: number | null } | 
 
 /**
  * Returns the rows of the page. If there is a next page, sets the `Link` header (RFC 8288) to its address. Rows are
- * sorted by `page_key`, if they have it, and by `position`, which never changes, so pages stay stable while rows are
- * added.
+ * sorted by `page_key`, if they have one, and then by `position`. The position of a row never changes, so pages stay
+ * stable while rows are added.
  */
 export function sendPage<Row extends { position: number; page_key?: number }>(
   rows: Row[],

@@ -16,7 +16,7 @@ export interface CatalogueEntry {
 
 const ACCEPTED = 'This is only a warning: the service still accepts the request or the line of the import file.';
 
-/** Returns the sentences about the status; none for a warning, which does not refuse the request. */
+/** Returns a sentence that states the HTTP status; an empty list for a warning, which has no status. */
 const statusText = ({ code, status }: CatalogueEntry): string[] => (isWarning(code) ? [] : [`Status ${status}.`]);
 
 /**

@@ -67,7 +67,7 @@ class EntityTags {
   add(request: Request, response: Response, path: string): void {
     const end = response.end.bind(response) as (...rest: unknown[]) => Response;
     const forbidden = response.getHeader('Cache-Control');
-    // The header `Cache-Control` of a request is meant for caches (RFC 9111 §5.2.1). It is removed from requests for
+    // The `Cache-Control` header of a request is meant for caches (RFC 9111 §5.2.1). It is removed from requests for
     // public documents, because Express would otherwise ignore the condition of a conditional request.
     delete request.headers['cache-control'];
     // Caches may store a public document, but must revalidate it before each use.

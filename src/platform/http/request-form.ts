@@ -30,7 +30,7 @@ export const ChecksMore = () => SetMetadata(CHECKS_MORE, 'readable');
 
 /**
  * Declares that the handler itself makes further checks, like {@link ChecksMore}, and is called even if the path or
- * query has faults. In this case, the handler must refuse the request before it uses path or query.
+ * query has faults. In this case, the handler must refuse the request before it uses the path or the query.
  */
 export const ChecksParameters = () => SetMetadata(CHECKS_MORE, 'any');
 
@@ -116,8 +116,8 @@ export class RequestForm implements CanActivate {
       // The parsed query is stored, because Express would parse it again at each access.
       Object.defineProperty(request, 'query', { value, configurable: true });
     }
-    // A request is unreadable if its path or query has faults. Most handlers that make further checks are not called
-    // for an unreadable request, because they use path and query even if the body has faults.
+    // A request counts as unreadable if its path or its query has a faulty value. Most handlers with further checks are
+    // not called for such a request, because their checks use these values.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
     faults.add(...this.headerFaults(request, context));
     received.set(request, { body: request.body as unknown, faults });

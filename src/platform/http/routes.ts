@@ -6,7 +6,7 @@ interface RouteLayer {
 }
 
 /**
- * Returns the HTTP methods that are allowed for the path of the request, for the header `Allow`; empty if no route
+ * Returns the HTTP methods that are allowed for the path of the request, for the `Allow` header; empty if no route
  * matches.
  */
 export function allowedMethods(request: Request): string[] {

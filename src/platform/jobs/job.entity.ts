@@ -28,7 +28,7 @@ export class Job {
   @Column('text', { default: 'PREPARING' })
   state: JobState;
 
-  /** The reason why the job is paused: `operator`, or the name of the obstacle. */
+  /** The reason why the job is paused: `operator`, or the failures that stopped it. */
   @Column('text', { nullable: true })
   paused_because: string | null;
 
@@ -47,8 +47,8 @@ export class Job {
   reason: string;
 
   /**
-   * For a finished erasure: the unmatched results that only a name links to the erased person, and that are not yet
-   * erased.
+   * For a finished erasure: the ids of unmatched results that are linked to the erased person only by a name, and that
+   * are not yet erased.
    */
   @Column('uuid', { array: true, nullable: true })
   unmatched_results: string[] | null;

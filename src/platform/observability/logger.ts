@@ -41,7 +41,7 @@ export class Logger {
   }
 
   /**
-   * Runs the work. Only warnings and errors are logged during the work, because it makes requests that do not come from
+   * Runs the work. Only warnings and errors are logged during the work, because the requests in it do not come from
    * clients.
    */
   async quietly<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -74,8 +74,8 @@ export class Logger {
 }
 
 /**
- * Returns the description of an error for the log. For a database error, only code, constraint and stack are logged,
- * because its message and its detail quote values.
+ * Returns the description of an error for the log. For a database error, only the code, the constraint and the stack
+ * are logged, because the message and the detail quote values.
  */
 function describeError(error: unknown): object {
   if (!isNativeError(error)) return { type: typeof error };

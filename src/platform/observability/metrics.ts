@@ -23,7 +23,7 @@ export class Metrics {
   ) {
     collectDefaultMetrics({ register: this.registry });
     // Some gauges of Node.js are removed, because promtool rejects gauges whose names end like the names of counters.
-    // The remaining gauges, which count the same things by type, contain the same information.
+    // No information is lost, because other gauges contain the same counts, broken down by type.
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     new Gauge({
       name: 'build_info',

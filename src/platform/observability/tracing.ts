@@ -1,14 +1,14 @@
 /**
- * Tracing by OpenTelemetry's packages, enabled by `OTEL_EXPORTER_OTLP_ENDPOINT`. Without the setting, no package is
- * loaded, `tracing` is null, and nothing is wrapped.
+ * Tracing with OpenTelemetry's packages, enabled by `OTEL_EXPORTER_OTLP_ENDPOINT`. Without this setting, the packages
+ * are not loaded, `tracing` is null, and no function is wrapped.
  *
  * 1. A request is a span of the kind SERVER, in the caller's trace if the request names one. Commands and statements
  *    are child spans. A statement that serves several requests at once belongs to no trace.
- * 2. An event stores the span of its command in the column `traceparent`. The publication by the outbox is a span of
- *    that trace, even when a sweep or another process publishes the event. Commands that follow from the event are
- *    child spans.
+ * 2. An event stores the span of its command in the `traceparent` column. When the outbox publishes the event, the
+ *    publication is a span of the same trace, even in a sweep or in another process. Commands that follow from the
+ *    event are child spans.
  * 3. A notification continues the trace: the PUT to the partner is a span of the same trace, of the kind CLIENT. The
- *    header `traceparent` of the PUT names the span.
+ *    `traceparent` header of the PUT names the span.
  *
  * Names and attributes follow OpenTelemetry's semantic conventions. They contain no value of a path, a body or a
  * statement.

@@ -55,8 +55,8 @@ export class AddressLimit {
     const more = Math.floor(bytes / BYTES_OF_ONE);
     if (this.off || more === 0) return;
     const bucket = this.bucketOf(request);
-    // The debt is limited, because an address that requests many documents in parallel would otherwise be blocked for
-    // hours.
+    // The remaining quota must not become more negative than this, because an address that requests many documents in
+    // parallel would otherwise be blocked for hours.
     bucket.left = Math.max(-QUOTA, bucket.left - more);
     this.setHeaders(bucket, response);
   }

@@ -43,7 +43,7 @@ describe('the network of an address', () => {
   });
 
   it('TypeScript does not accept a plain string as the network of a client address', () => {
-    // @ts-expect-error a plain text is not accepted as the network of an address
+    // @ts-expect-error a plain string is not accepted as the network of an address
     const made: ClientNetwork = '192.0.2.7';
     expect(made).toBe('192.0.2.7');
   });

@@ -58,8 +58,8 @@ export function networkIn(text: string): ClientNetwork | null {
 }
 
 /**
- * Returns the address in the text in canonical form, without port, brackets and zone; null if the text contains no
- * address.
+ * Returns the canonical form of the address that the text contains, without a port, brackets or a zone; null if the
+ * text contains no address.
  */
 function addressIn(text: string): string | null {
   const trimmed = text.trim();

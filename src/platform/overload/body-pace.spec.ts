@@ -26,8 +26,8 @@ describe('the rate limit for expensive bodies', () => {
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 100);
     read('b', 'b1', 100);
     await pass(0);
-    // Bodies that arrive before the processing time of their caller's first body was charged are not delayed, because
-    // that time is not yet known.
+    // A caller's first bodies are not delayed, because their processing time is charged only after they have been
+    // processed.
     expect(log.filter((name) => name.startsWith('b'))).toEqual(['b1']);
     log = [];
     for (const name of ['a4', 'a5']) read('a', name, 100);
@@ -49,7 +49,7 @@ describe('the rate limit for expensive bodies', () => {
     expect(log).toEqual(['a1']);
   });
 
-  it('refuses expensive bodies that would wait too long, but none from a caller who waits for each response', async () => {
+  it('refuses expensive bodies that would wait too long, but none from a caller who sends one request at a time', async () => {
     pace.charge('a', 60_000);
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 60_000);
     await pass(5_000);

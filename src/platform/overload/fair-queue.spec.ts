@@ -1,7 +1,7 @@
 import { FairQueue } from './fair-queue.js';
 
 const flow = (text: string) => ({ group: text[0], member: text[1] });
-/** Creates a fair queue, and pushes entries that are named by group, member and number. */
+/** Creates a fair queue, and pushes entries. The name of each entry consists of its group, its member and a number. */
 function queueOf(most: number, ...entries: string[]): [FairQueue<string>, (string | null)[]] {
   const queue = new FairQueue<string>(most);
   return [queue, entries.map((entry) => queue.push(flow(entry), entry))];

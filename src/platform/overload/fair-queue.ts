@@ -50,7 +50,8 @@ export class FairQueue<Entry> {
     const [[member, entries]] = members;
     const entry = entries.shift()!;
     this.count--;
-    // A member or group that still has entries moves to the end of the order.
+    // If the member still has entries, the member moves behind the other members of its group; likewise the group moves
+    // behind the other groups.
     members.delete(member);
     if (entries.length > 0) members.set(member, entries);
     this.groups.delete(group);
@@ -59,8 +60,8 @@ export class FairQueue<Entry> {
   }
 
   /**
-   * Drops the newest entry of the longest flow. If several flows are equally long, the flow `last` (the flow of the
-   * entry that was just added) is chosen if it is one of them; otherwise the flow whose turn is last.
+   * Drops the newest entry of the longest flow. If several flows are equally long, `last` (the flow of the entry that
+   * was just added) has precedence, and then the flow that is served last.
    */
   private drop(last: Flow): Entry {
     const group = longest(this.groups, last.group, (members) => sum(members.values()));

@@ -21,7 +21,7 @@ export class OtherCalls {
 
   /**
    * Detects all requests except those that `own` matches.
-   * @param own matches the routes with which callers only observe the work; requests to these routes do not count
+   * @param own matches the routes for observing the work itself; requests to these routes do not count
    */
   constructor(private readonly own: RegExp) {}
 

@@ -1,6 +1,6 @@
 import { ReadShare, type ReadTurn } from './read-share.js';
 
-/** Returns whether a read has begun, after all pending callbacks have run. */
+/** Waits until all pending callbacks have run, and returns whether the read has begun. */
 const hasBegun = async ({ ready }: ReadTurn): Promise<boolean> => {
   if (ready === null) return true;
   const later = new Promise((resolve) => setImmediate(() => resolve('waits')));

@@ -192,8 +192,8 @@ const share = new ReadShare();
 const turns = new WeakMap<Response, ReadTurn>();
 
 /**
- * Returns the name under which a read is charged. For a client, it is the account, whatever the user and the
- * application; for an operator, it is the user name.
+ * Returns the name under which a read is charged. All users and applications of a client share the name of their
+ * account. For an operator, the name is the user name.
  */
 function readerName({ caller, accountCode }: RequestContext): string {
   if (accountCode !== null && caller?.accountCodes.has(accountCode)) return accountCode;
@@ -211,7 +211,7 @@ export function heardCaller(): void {
  * @throws DomainError rate_limited (in the promise)
  */
 export function takeReadTurn(response: Response): true | Promise<true> {
-  // A client that has already disconnected gets no slot, because no further event would release it.
+  // A client that has already disconnected gets no slot, because no `close` event would follow to release the slot.
   if (response.destroyed) return true;
   const turn = share.begin(readerName(requestContext()));
   turns.set(response, turn);

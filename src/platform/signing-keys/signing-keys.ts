@@ -18,8 +18,8 @@ import { SigningKey } from './signing-key.entity.js';
 
 const KEY_PURPOSE = 'signing_keys.private_key';
 
-// Finds the public keys of the key pair that signs now and of key pairs that signed within the last day. A recipient
-// may still have to verify a signature that was made before the newest key was created.
+// Finds the public keys of the current key pair and of all key pairs that signed within the last day. A recipient may
+// still have to verify a signature that was made before the newest key was created.
 const SHOWN = prepared(
   'signing-keys-shown',
   `SELECT public_jwk FROM signing_keys key

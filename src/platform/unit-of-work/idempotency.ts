@@ -46,7 +46,7 @@ const idempotencyKeyInUse = defineProblem(
 const WithOthers = Reflector.createDecorator<boolean>();
 
 /**
- * Declares that the route supports the header `Idempotency-Key`, and documents the header and the responses that result
+ * Declares that the route supports the `Idempotency-Key` header, and documents the header and the responses that result
  * from it.
  */
 export const Idempotent = () =>
@@ -87,10 +87,10 @@ type Owner = Pick<IdempotencyKey, 'consumer_key' | 'username' | 'idempotency_key
 type Kept = Pick<IdempotencyKey, 'request_hash' | 'status' | 'body'>;
 
 /**
- * Handles the header `Idempotency-Key` in the transaction of the change that the request makes:
+ * Handles the `Idempotency-Key` header in the transaction of the change that the request makes:
  *
- * 1. It takes a transaction-level advisory lock on application, user and key. A request that does not get the lock is
- *    refused, because an earlier request with the key is still in progress.
+ * 1. The handling takes a transaction-level advisory lock on the application, user and key. A request that does not get
+ *    the lock is refused, because an earlier request with the key is still in progress.
  * 2. If the same request was sent before, its stored response is sent again. A different request with the same key is
  *    refused.
  * 3. Otherwise, the handler runs inside this transaction (its unit of work joins), and its response is stored in the
@@ -161,7 +161,7 @@ class IdempotencyInterceptor implements NestInterceptor {
 }
 
 /**
- * Handles the header `Idempotency-Key` for a route that streams its body. The hash of such a body is known only when
+ * Handles the `Idempotency-Key` header for a route that streams its body. The hash of such a body is known only when
  * the whole body has been read.
  */
 @Injectable()

@@ -19,8 +19,8 @@ export class RunningUnit implements Transaction {
   /** The events that were written in the transaction, and that will be published after COMMIT. */
   readonly recorded: DomainEvent[] = [];
   /**
-   * The results of the statements that wrote entries of the change feed. Each result contains the events that its
-   * statement also wrote to the outbox, because a subscription listens to these changes.
+   * The results of the statements that wrote entries of the change feed. If a subscription listens to some of the
+   * changes, the result contains the events that the statement also wrote to the outbox.
    */
   readonly told: Promise<QueryResult<EventRow>>[] = [];
   readonly audit: AuditEntry[] = [];
@@ -82,7 +82,7 @@ export class BatchedUnit extends RunningUnit {
 
   /**
    * Begins the part of one command in a shared transaction.
-   * @param claims the keys that the commands in this transaction have claimed, each with the command that changes it
+   * @param claims the keys that commands in this transaction have claimed, each with the command that claimed it
    */
   constructor(
     host: RunningUnit,

@@ -17,7 +17,7 @@ import { DomainError } from '../errors.js';
 import { Batcher } from '../batcher.js';
 import { BatchedUnit, isPostgresRefusal, isRejected, MustBeAlone, ownRefusal, RunningUnit } from './running-unit.js';
 
-/** The maximum number of attempts at a transaction. A release may change several tables, one after another. */
+/** The maximum number of attempts. A release that changes several tables may abort a transaction several times. */
 const ATTEMPTS = 5;
 /** The pause before a transaction is retried, in milliseconds: random between this value and twice this value. */
 const RETRY_PAUSE_MS = 25;
@@ -215,7 +215,7 @@ export class UnitOfWork {
     this.change({ ...of, change });
   }
 
-  /** Publishes events that a statement of the current transaction has written, after the commit. */
+  /** Publishes, after the commit, the events that a statement of the current transaction has written. */
   publishAfterCommit(rows: readonly EventRow[]): void {
     if (rows.length > 0) this.afterCommit(() => this.outbox.publishStored(rows));
   }
@@ -228,7 +228,8 @@ export class UnitOfWork {
   /**
    * Buffers a row for a statement that writes any number of rows. The statement reads the rows from
    * `json_to_recordset($1)`, each with a number `n`. The rows are sent before the next query, and at the end of the
-   * unit of work. Until they are sent, keep at most one row per record for a statement.
+   * unit of work. Until they are sent, keep at most one row per record for a statement, because one statement cannot
+   * change a record twice.
    */
   keep(statement: Statement, row: object): void {
     this.running().keep(statement, [row]);

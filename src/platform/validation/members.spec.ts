@@ -156,7 +156,7 @@ describe('the body of a request', () => {
     expect(faults.isFull).toBe(true);
   });
 
-  it('returns a body as it is if its class accepts unknown members, but reports faulty known members and unstorable text', () => {
+  it('returns a body unchanged if its class accepts unknown members, but reports invalid known members and forbidden characters', () => {
     const value = { count: 3, extra: { any: '\u0001' }, phones: [{ number: '1', more: 1 }] };
     expect(inspectBody(Driver, value).body).toBe(value);
     expect(codesOf(Driver, value)).toEqual([]);

@@ -192,7 +192,7 @@ function checkIdle(value: unknown, pointer: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
     // Line breaks are allowed, because a client may send back a body that it received with GET. The status message in
-    // such a body repeats the reason of a hold, which may contain line breaks.
+    // such a body repeats the reason for a hold, which may contain line breaks.
     const found = characterFault(value, true);
     if (found) faults.add({ ...found, pointer });
   } else if (typeof value === 'object' && value !== null)
@@ -237,12 +237,12 @@ const OTHER_NAMES = new Map([
   ['emailaddress', 'email'],
 ]);
 
-/** The maximum length of a name for which a suggestion is searched. */
+/** The maximum length of an unknown name for which the service looks for a suggestion. */
 const MOST_LETTERS = 64;
 /** The minimum length of a prefix that is enough to identify the intended member name. */
 const FEWEST_LETTERS = 3;
 
-/** Returns the end of an error message: a suggestion of the name that was probably meant, or an empty text. */
+/** Returns the end of an error message: a suggestion of the name that was probably meant, or an empty string. */
 export function nearestHint(name: string, known: readonly string[]): string {
   const meant = name.length > MOST_LETTERS ? null : meantName(name, known);
   return meant === null ? '' : ` Did you mean "${meant}"?`;

@@ -37,7 +37,7 @@ describe('the stored text of a result', () => {
     expect(credentials?.toString()).toContain('examPassword');
   });
 
-  it('putting back the removed members restores the complete result body, whatever the body is', () => {
+  it('any result body can be restored completely from its stored text and the separately stored members', () => {
     const name = fc.constantFrom('examPassword', 'extExamToken', PHOTO, VIDEO_LINK, 'a', 'ä"', 'b');
     const { node } = fc.letrec<{ node: unknown; object: Record<string, unknown> }>((tie) => ({
       node: fc.oneof(

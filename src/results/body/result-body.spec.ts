@@ -68,7 +68,7 @@ describe('the stored text of a body', () => {
     expect(withMembers('{"a":1}', { [PHOTO]: String(photo), [VIDEO_LINK]: null })).toBe(`{"a":1,"${PHOTO}":"QUJD"}`);
   });
 
-  it('also removes the photo from the body of an account result, whatever the JSON type of the photo', () => {
+  it('removes the photo from the body of an account result, whatever the JSON type of the photo', () => {
     const { text, photo } = kept(`{"${PHOTO}":{"of":[1,"}"]},"a":1}`, CandidateResultData);
     expect([text, photo?.toString()]).toEqual(['{"a":1}', '{"of":[1,"}"]}']);
   });

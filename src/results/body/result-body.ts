@@ -39,7 +39,7 @@ export interface KeptBody {
   readonly videoLink: Buffer | null;
   /** The members of {@link CREDENTIALS} in the form of {@link Kept}; null if the body has none. */
   readonly credentials: Buffer | null;
-  /** A hash that is equal for equivalent bodies, whatever the order of their members. */
+  /** A hash that is the same for all equivalent bodies, regardless of the order of their members. */
   readonly hash: Buffer;
 }
 
@@ -115,7 +115,10 @@ export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLi
   return withMembers(whole, { [PHOTO]: photo.value, [VIDEO_LINK]: videoLink.value });
 }
 
-/** The parts of a result's body. `whole` is the text before the nested members were removed. */
+/**
+ * The parts of a result's body. `whole` is the JSON text that still contains the nested photos, video links and
+ * credentials.
+ */
 type Parts = Omit<KeptBody, 'hash'> & { value: unknown; whole: Buffer };
 
 const EMPTY = Buffer.alloc(0);

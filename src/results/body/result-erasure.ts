@@ -51,8 +51,9 @@ export function erasedBody(source: ResultSource, text: string, pseudonym: string
 }
 
 /**
- * Returns the part of a body that is stored for an erased record. Returns null for any other record, for which the
- * whole body is stored. The hash of the whole body is kept, so that the body is recognized if it is delivered again.
+ * Returns the part of a body to store if the personal data of the candidate has been erased from the eligibility
+ * record. Otherwise, returns null: the whole body is stored. The hash of the whole body is kept, so that the body is
+ * recognized if it is delivered again.
  */
 export function keptOf(
   { erased_datetime, candidate_id }: LockedEligibility,
@@ -78,8 +79,8 @@ function keep(value: unknown, kept: Kept): unknown {
 }
 
 /**
- * Returns a scalar value unchanged, and null for an object. No known member of a result has an object as its value, so
- * the test driver must have added the object.
+ * Returns a scalar value unchanged, and null for an object or array. The members that an erasure keeps are scalars; an
+ * object in such a member may contain personal data.
  */
 function scalar(value: unknown): unknown {
   return typeof value === 'object' ? null : value;

@@ -34,8 +34,8 @@ export interface Judged {
 /**
  * Checks a result's body: lists the faulty members, and decides whether the result is refused. An invalid member that
  * only describes the exam does not cause a refusal.
- * @param deciding the members by which the result is matched, each as a path of member names; invalid values of other
- * known members then cause no refusal. If null, every known member can cause a refusal
+ * @param deciding the members by which the result is matched with an exam, each as a path of member names. Of the known
+ * members, only these can cause a refusal; if `deciding` is null, all of them can
  * @param repeated the pointers of members that occur more than once, which makes the intended value unknown
  * @throws DomainError validation_error when the body is not an object
  */
@@ -61,8 +61,8 @@ export function judge(
   const refusing = faults.list.filter(
     ({ pointer = '', code }) => pointers.has(pointer) || (code !== 'member_repeated' && isUnknown(form, pointer)),
   );
-  // The check of a whole body stops at the maximum number of faults. The deciding members are therefore checked
-  // separately.
+  // The check of a whole body stops after the maximum number of faults, and may not have reached the deciding members.
+  // They are therefore checked separately.
   const others = faults.isFull && refusing.length === 0 ? inspectBody(dto, only(value, deciding)).faults.list : [];
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };
 }

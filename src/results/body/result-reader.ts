@@ -33,8 +33,8 @@ const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
 /** The processing time, in milliseconds, that is charged to the sender of a body that crashes the thread. */
 const MOST_WORK_MS = 10_000;
 /**
- * The factor by which the processing time that is charged to a sender is multiplied if the body is refused because of
- * its form. The higher charge limits a sender to about one refused body per second.
+ * If a body is invalid, the processing time that is charged to its sender is multiplied by this factor. The higher
+ * charge limits a sender to about one refused body per second.
  */
 const CHARGE_OF_REFUSED = 40;
 
@@ -89,8 +89,8 @@ export class ResultReader implements OnApplicationShutdown {
 }
 
 /**
- * Returns a list of the buffers that can be transferred to the thread without a copy: the buffer under the body if it
- * contains nothing else. Otherwise, the list is empty.
+ * Returns the buffers that can be transferred to the thread without a copy: the body's underlying buffer, if the buffer
+ * contains only the body. Otherwise, returns an empty list.
  */
 function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];

@@ -268,7 +268,7 @@ describe('the members that identify an exam', () => {
     ['False', false],
     [null, false],
     [undefined, false],
-  ])('the member simulatedExam with the value %j is read as %j', (simulatedExam, simulated) => {
+  ])('reads simulatedExam with the value %j as %j', (simulatedExam, simulated) => {
     expect(registrationFacts({ examMetaData: { simulatedExam } }).simulated).toBe(simulated);
   });
 

@@ -27,7 +27,7 @@ export type Match = { svcEligibilityId: string } | { refusal: Problem };
 
 const refuse = (refusal: Problem): Match => ({ refusal });
 
-/** The kinds of codes that an exam code can be, in the order in which the matching of results tries them. */
+/** The kinds of code that a result's `examCode` may contain, in the order in which the service tries to match them. */
 const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
 
 /** A registration to which a member of the result refers, with the registration's current `status`. */

@@ -79,8 +79,8 @@ function lettersOf(value: string): string | null {
 }
 
 /**
- * Returns whether the string is Base64. Megabytes are checked in one pass, because a regular expression with groups
- * would overflow the stack of its engine.
+ * Returns whether the string is Base64. The regular expressions have no groups, because groups would overflow the stack
+ * of the regular-expression engine on a string of several megabytes.
  */
 function isBase64(letters: string): boolean {
   const padding = letters.endsWith('==') ? 2 : letters.endsWith('=') ? 1 : 0;

@@ -49,11 +49,11 @@ class SettledElsewhere extends Error {}
  * 3. The revision, the completion, the event and the audit entry commit together.
  * 4. A refusal rolls the transaction back. The body is then stored for an operator in a separate transaction
  *    (result-reception.ts).
- * 5. The exam is locked first, then its locator and its `result_id`, and then the unmatched results with the same body.
- *    The operator's unit of work uses the same order. A body completes only one exam: of two transactions with the same
- *    body, the second finds that the body is already settled.
- * 6. For an erased record, only the data that an erasure keeps is stored; the locked row shows whether the record is
- *    erased.
+ * 5. After the eligibility, the locator and the `result_id` are locked, and then the unmatched results with the same
+ *    body. The transaction in which an operator accepts a result uses the same order. A body completes only one exam:
+ *    of two transactions with the same body, the second finds that the body is already settled.
+ * 6. If the candidate's personal data was erased, only the data that an erasure keeps is stored. The locked eligibility
+ *    shows whether the data was erased.
  */
 @Injectable()
 export class ResultAcceptance {
@@ -143,8 +143,8 @@ export class ResultAcceptance {
     } catch (error) {
       if (error instanceof SettledElsewhere) return;
       if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
-      // The match may fail because the record of the exam is no longer open. If the same body was already accepted, the
-      // repeated delivery changes nothing and is not refused.
+      // The match may fail because the eligibility is no longer open. If the same body was accepted before, the
+      // repeated delivery changes nothing, and is not refused.
       if (await this.sameBodies.isNewestSomewhere(accountCode, delivery)) return;
       throw await this.reception.keep(error, source, accountCode, delivery, examCode);
     }

@@ -122,8 +122,8 @@ export class ResultReception {
   }
 
   /**
-   * Returns the part of a body that may be stored, if the body's exam code names an erased record; null for any other
-   * body. The record stays locked until the body is stored.
+   * Returns the part of a body that may be stored, if the body's exam code names an eligibility whose personal data was
+   * erased; null for any other body. The eligibility stays locked until the body is stored.
    */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
     const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);

@@ -68,8 +68,8 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
   }
 
   /**
-   * Returns the eligibility record of the booking. Refuses a cancelled booking, because the record's exam may now
-   * belong to a later booking.
+   * Returns the eligibility of the booking. Refuses a cancelled booking, because the candidate may have booked the exam
+   * again.
    */
   private async recordBooked(bookingCode: string, allowedAccounts: AllowedAccounts): Promise<string> {
     const booked = await this.store.findExamOfBooking(bookingCode, allowedAccounts);

@@ -50,7 +50,7 @@ export class OperatorRevisions {
    * Returns whether a caller may see the body of an unmatched result. After the result was accepted for an exam, its
    * body is as confidential as the results of the exam.
    * @param exam the exam for which the result was accepted; null if it was not accepted
-   * @param isDriver whether the caller has the scope `results`
+   * @param isDriver whether the caller has the `results` scope
    */
   async mayShow(exam: string | null, isDriver: boolean): Promise<boolean> {
     if (isDriver || exam === null) return true;

@@ -8,7 +8,7 @@ import { resultQuotaExceeded } from '../results.errors.js';
 
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
-/** The quota for unmatched results, as a share of the quota for matched results. Each quota is counted separately. */
+/** The quota for unmatched results, as a fraction of the quota for matched results. */
 const UNMATCHED_SHARE = 0.25;
 
 /**

@@ -12,11 +12,14 @@ export class ResultRevision {
   @PrimaryColumn('text')
   svc_eligiblity_id: string;
 
-  /** The number of the revision within its exam, across both sources: 1, 2, 3 … */
+  /**
+   * The number of the revision within its exam: 1, 2, 3 … Registration results and account results are numbered
+   * together.
+   */
   @PrimaryColumn('int')
   revision: number;
 
-  /** A number that increases across all exams, so that newer revisions have higher positions. */
+  /** A number by which the revisions of all exams are sorted: each new revision gets a higher number. */
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;
 

@@ -14,8 +14,8 @@ const IS_NEWEST_OF_ACCOUNT = prepared(
   `SELECT 1 FROM result_revisions same
    WHERE account_code = $1 AND body_hash = $2 AND source = 'ACCOUNT' AND ${IS_LAST} LIMIT 1`,
 );
-// Also compares results of other accounts if the same user sent them, because an operator may have accepted such a
-// result for an exam of another account.
+// The search includes results in other accounts if the same user sent them, because an operator may have accepted the
+// user's result for an exam of another account.
 const IS_NEWEST_OF_REGISTRATION = prepared(
   'results-is-newest-somewhere-registration',
   `SELECT 1 FROM result_revisions same
@@ -77,8 +77,8 @@ export class SameBodies {
 
   /**
    * Returns whether the delivered body equals the newest account result of any exam in the account. If `accountCode` is
-   * null, the body is compared with the newest registration results of the exams that the caller may see, and with
-   * those that the same user sent.
+   * null, the body is compared with registration results instead: with the newest results of the exams that the caller
+   * may see, and with the newest results that the same user sent.
    */
   async isNewestSomewhere(accountCode: string | null, { body: { hash }, username }: Delivery): Promise<boolean> {
     const found =
@@ -89,9 +89,8 @@ export class SameBodies {
   }
 
   /**
-   * Returns whether the same user has already delivered this body, and whether the body is now the newest revision of
-   * another exam. For an account result, only exams of the same account count; for a registration result, all exams
-   * count.
+   * Returns whether this body, delivered by the same user, is already the newest revision of another exam. For an
+   * account result, only the exams of the same account are searched.
    */
   async isAcceptedElsewhere(
     { svc_eligiblity_id, account_code }: LockedEligibility,

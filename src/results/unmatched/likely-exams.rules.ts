@@ -20,8 +20,8 @@ export interface LikelyExam {
 }
 
 /**
- * Returns the weight of an exam's similarities to an unmatched result. Each similarity weighs more than all weaker ones
- * together.
+ * Returns a score for an exam's similarities to an unmatched result. Each similarity scores more than all weaker
+ * similarities together.
  */
 function weightOf({ because }: LikelyExam): number {
   return [...because].reduce((sum, likeness) => sum + 2 ** (LIKENESSES.length - LIKENESSES.indexOf(likeness)), 0);
@@ -38,8 +38,8 @@ export function mostLikely<Exam extends LikelyExam>(exams: readonly Exam[], rece
 }
 
 /**
- * The similarities in which an id of the exam equals an id in the result. If an id is equal, a similar spelling of an
- * id adds no evidence.
+ * The similarities in which an id of the exam equals an id in the result. They make the similarities based on inexact
+ * ids irrelevant.
  */
 const EQUAL_IDS: readonly Likeness[] = [
   'SVC_ELIGIBLITY_ID',
@@ -49,7 +49,7 @@ const EQUAL_IDS: readonly Likeness[] = [
   'CANDIDATE_ID',
 ];
 
-/** Removes each inexact similarity of ids if the exam also has a stronger similarity of ids. */
+/** Removes the similarities based on inexact ids, if a stronger similarity based on ids exists. */
 export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likeness> {
   const isEqual = EQUAL_IDS.some((likeness) => likenesses.has(likeness));
   const isSpelled = isEqual || likenesses.has('ID_SPELLING');

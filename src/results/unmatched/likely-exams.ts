@@ -29,8 +29,8 @@ const ACCOUNTS = `ANY (${unestimated('$1::text[]')}::text[])`;
 const CODES = `ANY (${unestimated('$2::text[]')}::text[])`;
 const OPEN = `status <> 'CANCELLED'`;
 const KNOWN = `account_code = ${ACCOUNTS} AND ${OPEN}`;
-// Selects similar records in the order of the search index, account by account. PostgreSQL's planner therefore has no
-// alternative that it could wrongly consider cheaper.
+// Selects similar eligibilities in the order of the search index, account by account, so that PostgreSQL's planner
+// always uses this index.
 const like = (likeness: Likeness, value: string, parameter: string, where = '') => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
@@ -40,8 +40,8 @@ const like = (likeness: Likeness, value: string, parameter: string, where = '') 
       AND case_folded(${value}) ~<=~ ${unestimated(`case_folded(${parameter}::text)`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${MOST_OF_ONE}) AS hit
   WHERE status <> 'CANCELLED' LIMIT ${MOST_OF_ONE})`;
-// Selects records by a word of the candidate's name. For each word of a name there is a search key, which consists of
-// the word and the words after it.
+// Selects eligibilities by the candidate's name. Each word of a name has a search key: the word with all words that
+// follow it.
 const named = (likeness: Likeness, parameter: string) => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
@@ -53,10 +53,7 @@ const named = (likeness: Likeness, parameter: string) => `(
   JOIN eligibilities e USING (svc_eligiblity_id)
   WHERE status <> 'CANCELLED' AND plain_name(e.last_name) = plain_name($7) LIMIT ${MOST_OF_ONE})`;
 
-/**
- * The SQL condition that a row belongs to an account of the caller. In the following queries, `given` is one spelling
- * of an id.
- */
+/** The SQL condition that a row belongs to an account of the caller. */
 const MINE = `account_code = ${ACCOUNTS}`;
 const OF_ONE_SPELLING = [
   `SELECT svc_eligiblity_id FROM eligibilities WHERE svc_eligiblity_id = upper(given) AND ${KNOWN}`,

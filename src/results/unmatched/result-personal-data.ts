@@ -44,8 +44,8 @@ const READ_UNMATCHED = {
          WHERE id > $1 ORDER BY id LIMIT $2`,
   across: acrossAccounts.matching,
 };
-// Finds the e-mail addresses in results that equal one of the candidate's addresses. They are compared as in the
-// matching of results.
+// Finds the e-mail addresses in results that equal one of the candidate's addresses, regardless of case and surrounding
+// spaces.
 const SAME_EMAILS = {
   text: `SELECT given FROM unnest($1::text[]) AS given
          WHERE case_folded(btrim(given)) IN (SELECT case_folded(known) FROM unnest($2::text[]) AS known)`,
@@ -67,7 +67,7 @@ const REPLACE_STATE_REASONS = {
   text: `UPDATE result_states SET reason = '${ERASED}' WHERE svc_eligiblity_id = ANY ($1::text[])`,
   across: acrossAccounts.keyInHand,
 };
-/** Selects the ids in results that exactly equal the id of another candidate. */
+/** Selects the candidate ids in results that exactly equal the id of another candidate of the account. */
 const OTHERS = {
   text: `SELECT DISTINCT candidate_id FROM eligibilities
          WHERE account_code = $1 AND candidate_id = ANY ($2::text[]) AND candidate_id <> $3`,
@@ -96,7 +96,7 @@ interface Tied {
   readonly reasons: string[];
 }
 
-/** The values by which an unmatched result may name the candidate, in addition to the candidate's codes. */
+/** The values that show, in addition to the candidate's codes, whether an unmatched result belongs to the candidate. */
 interface Clues {
   readonly locators: ReadonlySet<string>;
   readonly resultIds: ReadonlySet<unknown>;
@@ -169,8 +169,8 @@ export class ResultPersonalData extends PersonalData {
   }
 
   /**
-   * Replaces the reasons of decisions on the candidate's results, and the reasons of other decisions if they name the
-   * person.
+   * Replaces the reasons that operators gave for decisions on the candidate's results. Also replaces the reasons for
+   * other decisions if they name the candidate.
    */
   private async eraseStateReasons({ accountCode, svcEligibilityIds, person }: Subject): Promise<void> {
     const states = await this.database.query<{ svc_eligiblity_id: string; reason: string }>(FIND_STATES, [accountCode]);
@@ -184,7 +184,7 @@ export class ResultPersonalData extends PersonalData {
   }
 
   /**
-   * Finds the unmatched results of the candidate. The bodies of the last thirty days have no index, and are read in
+   * Finds the unmatched results of the candidate. The bodies have no index, so all unmatched results are read, in
    * batches.
    */
   private async findUnmatched(subject: Subject): Promise<Tied> {
@@ -241,7 +241,7 @@ export class ResultPersonalData extends PersonalData {
     return new Set(others.map((other) => other.candidate_id));
   }
 
-  /** Returns the e-mail addresses in the results that belong to the candidate. */
+  /** Returns the candidate's e-mail addresses, as the results spell them. */
   private async emailsOf({ emails }: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
     const given = rows.map(({ body }) => body?.['examTakerEmail']).filter((email) => typeof email === 'string');
     const same = await this.database.query<{ given: string }>(SAME_EMAILS, [given, emails]);
@@ -266,7 +266,7 @@ function isAbout(row: UnmatchedRow, subject: Subject, clues: Clues): boolean {
   const codes = [meta['examCode'], api['examCode']].map(idOf);
   const names = (ids: readonly string[]) => codes.some((code) => isSame(code, ids));
   if (names(subject.svcEligibilityIds) || names(subject.bookingCodes)) return true;
-  // An id that is unique only within an account identifies nobody in a result of a different account.
+  // The following ids are unique only within an account, so they prove nothing in a result of a different account.
   if (account_codes.length > 0 && !account_codes.includes(subject.accountCode)) return false;
   if (names(subject.clientEligibilityIds) || clues.emails.has(body['examTakerEmail'])) return true;
   const locator = idOf(meta['extRecordLocator']);

@@ -88,7 +88,10 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   accept_reason: string | null;
 
-  /** How the exam was found: by an operator (OPERATOR), or when the same body was delivered again (MATCHED). */
+  /**
+   * How the result was assigned to its exam: by an operator (OPERATOR), or when the same body was delivered again and
+   * matched (MATCHED).
+   */
   @Column('text', { nullable: true })
   settled_by: 'OPERATOR' | 'MATCHED' | null;
 

@@ -16,8 +16,8 @@ import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, faults, username, account_code';
 
-// Stores the body of a refused result. If the same body was already stored, its row gets the code of the latest refusal
-// and the accounts to which it may belong now, and is kept for another 30 days.
+// Stores the body of a refused result. If the same body was already stored, updates the row's refusal code and
+// accounts, and keeps the row for another 30 days.
 const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
@@ -218,7 +218,7 @@ export class UnmatchedStore {
 
   /**
    * Settles an unmatched result that was accepted for an exam.
-   * @param left the part of the body that an erased record keeps; null keeps the whole body
+   * @param left the part of the body to keep, if the candidate's personal data was erased; null to keep the whole body
    */
   async settle(
     id: string,

@@ -162,7 +162,7 @@ export class UnmatchedResultsController {
     @CurrentCaller() { scopes }: Caller,
     @Res() response: Response,
   ): Promise<void> {
-    // The scope `results` is required, because the raw bytes may contain the photo and credentials. The scope is
+    // The `results` scope is required, because the raw bytes may contain the photo and credentials. The scope is
     // checked first, so that the response does not reveal whether the id exists.
     if (!scopes.has('results')) throw lacking('results');
     const found = await this.store.findRaw(id);

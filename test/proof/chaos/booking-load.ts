@@ -31,7 +31,7 @@ export class BookingLoad {
   readonly eligibilities = new Set<string>();
   /** The times at which the service sent successful responses. */
   readonly answeredAt: number[] = [];
-  /** The durations of successful answers, in milliseconds. */
+  /** The durations of successful calls, in milliseconds. */
   durations: number[] = [];
   /** The calls that failed, except those that got 503 with `Retry-After`. */
   readonly faults: string[] = [];

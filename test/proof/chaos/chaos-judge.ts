@@ -49,7 +49,8 @@ export async function judge(url: string, account: string, load: BookingLoad, led
   for (const { booking, sequence, at } of ledger.accepted.values()) {
     if (sequence > (committed.get(booking) ?? 0)) phantom += 1;
     const seen = sequences.get(booking) ?? new Set();
-    // A second notification id for the same event also counts as a phantom.
+    // If an event arrives under a second notification id, it also counts as a phantom (an event without a stored
+    // change).
     if (seen.has(sequence)) phantom += 1;
     sequences.set(booking, seen.add(sequence));
     for (let i = 1; i < at.length; i++) {

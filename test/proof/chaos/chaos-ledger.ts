@@ -122,8 +122,8 @@ export class Ledger {
   }
 
   /**
-   * Builds the trace of `length` successive events of a booking, which follow the first `skipped` events. If a process
-   * was killed between two observations, the trace contains one kill between them.
+   * Builds the trace of a booking's events. The trace omits the first `skipped` events, and covers the next `length`
+   * events. It contains a kill between two observations if a process was killed between them.
    */
   private traceOf(seen: readonly Seen[], skipped: number, length: number): Observation[] {
     const trace: Observation[] = [];

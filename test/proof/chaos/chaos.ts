@@ -46,7 +46,10 @@ function killPostgres(dataDir: string): void {
   process.kill(postmasterIn(join(dataDir, 'postgres')), 'SIGKILL');
 }
 
-/** Returns whether all checks passed. Each started process is added to `stops`. */
+/**
+ * Returns whether all checks passed. For each process that it starts, adds a function to `stops` that stops the
+ * process.
+ */
 async function run(stops: Stop[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } }, strict: false });
   const rounds = Number(values.rounds);

@@ -117,7 +117,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   await subscribe(baseUrl, account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  // The client `feed` reads changes that the dump will not contain. The client `rested` pauses and keeps an earlier
+  // The `feed` client reads changes that the dump will not contain. The `rested` client pauses, and keeps an earlier
   // cursor.
   const feed = await FeedFollower.start(baseUrl, account, token);
   const rested = await FeedFollower.start(baseUrl, account, token);

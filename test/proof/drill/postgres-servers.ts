@@ -10,7 +10,7 @@ const COMPOSE = join(__dirname, '../../../../deploy/compose');
 const PATH = `${POSTGRES_BIN}:${process.env['PATH']}`;
 const READY_MS = 60_000;
 
-/** Debian's PostgreSQL with the database and the role that the image `postgres` would create. */
+/** Debian's PostgreSQL, with the database and the role that the `postgres` image would create. */
 export class DebianPostgres {
   private readonly daemon: Daemon;
 
@@ -55,7 +55,7 @@ export class DebianPostgres {
     return server;
   }
 
-  /** Runs primary.sh, as the image `postgres` does after it has created its files. */
+  /** Runs primary.sh, as the `postgres` image does after it has created the database's files. */
   async prepareForStandby(replicationPassword: string): Promise<void> {
     this.runOnce('primary.sh', { REPLICATION_PASSWORD: replicationPassword });
     await this.kill('SIGINT');

@@ -56,7 +56,8 @@ export class FeedFollower {
   }
 
   /**
-   * Reads the feed to its end, then once more from the beginning, and compares both readings with the expected changes.
+   * Reads the feed to its end, and then once more from the beginning. Compares the entries of both reads with each
+   * other and with the expected changes.
    */
   async judge(eligibilities: ReadonlySet<string>, bookings: ReadonlyMap<string, number>): Promise<FeedFaults> {
     await this.rest();

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 
 /**
- * The name of the switch of a private network. The simulated machines are network namespaces that are connected to it,
- * and so are this program's processes.
+ * The name of the switch of a private network. The switch connects the simulated machines, which are network
+ * namespaces, and this program's own processes.
  */
 const SWITCH = 'eligibility0';
 const NETWORK = '10.77.17';

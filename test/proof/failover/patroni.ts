@@ -11,7 +11,7 @@ import { postmasterIn } from '../../support/postmaster.js';
 export interface ClusterOptions {
   readonly folder: string;
   readonly password: string;
-  /** Whether a commit waits for a standby, so that only a standby with every commit is promoted. */
+  /** Whether a commit waits for a standby. Patroni then promotes only a standby that has received every commit. */
   readonly synchronous: boolean;
 }
 
@@ -75,7 +75,7 @@ export class DatabaseMachine {
     rmSync(this.etcdData, { recursive: true, force: true });
   }
 
-  /** Kills only PostgreSQL, which Patroni detects immediately. */
+  /** Kills only PostgreSQL; Patroni detects the kill immediately. */
   killPostgres(): void {
     process.kill(postmasterIn(this.data), 'SIGKILL');
   }
@@ -131,7 +131,7 @@ export class DatabaseCluster {
     return this.named((await this.members()).find(({ role }) => role === 'leader')?.name);
   }
 
-  /** Returns a standby that commits wait for; without synchronous replication, any follower. */
+  /** Returns a synchronous standby, for which commits wait. Without synchronous replication, returns any follower. */
   async standby(): Promise<DatabaseMachine> {
     const members = await this.members();
     const role = this.options.synchronous ? 'sync_standby' : 'replica';

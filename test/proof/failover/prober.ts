@@ -35,8 +35,8 @@ export class Prober {
   }
 
   /**
-   * Returns two times, in milliseconds after the given moment: the time of the first successful response, and the start
-   * of the last request that failed. Each is null if no such response or request followed the moment.
+   * Returns two times, in milliseconds after the given moment: when the first successful response arrived, and when the
+   * last failed request started. A time is null if there was no such response or request.
    */
   since(moment: number): { answered: number | null; refused: number | null } {
     const after = this.probes.filter(({ ended }) => ended > moment);

@@ -30,7 +30,8 @@ export interface Outcome {
   readonly invented: number;
   readonly disorder: number;
   /**
-   * The numbers of acknowledged imports, erasures, bulk jobs and results, and of those with wrong or missing effects.
+   * The number of acknowledged imports, erasures, bulk jobs and results, and how many of them have wrong or missing
+   * effects.
    */
   readonly work: WorkVerdict;
   readonly feedFaults: number;
@@ -40,7 +41,7 @@ export interface Outcome {
   readonly answeredMs: number | null;
   readonly refusedMs: number | null;
   readonly toldMs: number | null;
-  /** The longest time without a response to a caller, and the longest without an event at the partner. */
+  /** The longest time in which no caller got a response, and the longest time in which the partner got no event. */
   readonly callersPauseMs: number;
   readonly partnerPauseMs: number;
   readonly detail: string;

@@ -2,7 +2,10 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { query, TEST_CODE } from '../../../bench/prepare.js';
 
-/** The number of candidates of an import that are never erased; the import has two more, which may be erased. */
+/**
+ * The number of candidates in each import that are never erased. Each import has two more candidates, which may be
+ * erased.
+ */
 const IMPORT_ROWS = 200;
 /** The pattern of the ids of candidates that are never erased. */
 const KEPT = '^[0-9a-f-]{36}-[0-9]+$';
@@ -24,7 +27,7 @@ interface Options {
   readonly subscriptionId: string;
 }
 
-/** The numbers of acknowledged requests of each kind, and of those whose effects are wrong or missing. */
+/** The number of acknowledged requests of each kind, and how many of them have wrong or missing effects. */
 export interface WorkVerdict {
   readonly imports: number;
   readonly unfinishedImports: number;
@@ -36,7 +39,7 @@ export interface WorkVerdict {
   readonly unfinishedErasures: number;
   readonly jobs: number;
   readonly unfinishedJobs: number;
-  /** The number of parts of bulk jobs, one part for each subscription, whose stored counts are wrong. */
+  /** The number of job parts whose stored counts are wrong. A bulk job has one part for each subscription. */
   readonly wrongSums: number;
   readonly results: number;
   readonly lostResults: number;

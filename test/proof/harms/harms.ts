@@ -50,7 +50,7 @@ const READ_ONLY_MS = 60_000;
 /** The time between two failures, in milliseconds. */
 const REST_MS = 1_500;
 
-/** Returns the kinds of the rounds in the order in which they run. */
+/** Returns the kind of failure for each round, in the order in which the rounds run. */
 function roundsOf(text: string): Kind[] {
   const counts = text.split(',').map((one) => one.split('='));
   for (const [kind] of counts) if (!KINDS.includes(kind as Kind)) throw new Error(`There is no harm ${kind}.`);

@@ -109,8 +109,8 @@ export class Layout {
   readonly good = (partner: number) => partner * OF_PARTNER + 7;
 
   /**
-   * The time for which the partner has answered only "busy": the time that the protocol has counted (low two bits), and
-   * the real time (next two bits). The flag `ONLY_BUSY` is set while the partner answers only "busy".
+   * The time for which the partner has answered only "busy". The lowest two bits contain the time that the protocol has
+   * counted, and the next two bits contain the real time. The `ONLY_BUSY` flag shares the byte.
    */
   readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
   readonly way = (partner: number) => partner * OF_PARTNER + 9;
@@ -133,8 +133,8 @@ export class Layout {
   readonly orphan = (n: number) => this.own(n) + 6;
   readonly item = (n: number) => this.own(n) + 7;
   /**
-   * The time for which the notification has waited: the time that the protocol has counted (low two bits), and the real
-   * time (next two bits). The flag `ROW_OF_JOB` means that the row belongs to the bulk job.
+   * The time for which the notification has waited. The lowest two bits contain the time that the protocol has counted,
+   * and the next two bits contain the real time. The `ROW_OF_JOB` flag shares the byte.
    */
   readonly waited = (n: number) => this.own(n) + 8;
   /**
@@ -161,8 +161,11 @@ export class Layout {
   readonly ofEvent = (n: number) => this.eventOf[n];
 }
 
-/** The flag in the byte `busyFor` of a partner. It is set while the partner has accepted nothing since it was busy. */
+/** The flag in a partner's `busyFor` byte. It is set while the partner has accepted nothing since it was busy. */
 export const ONLY_BUSY = 16;
 
-/** The flag in the byte `waited` of a notification. It is set if the row in `deliveries` belongs to the bulk job. */
+/**
+ * The flag in a notification's `waited` byte. It is set if the notification's row in `deliveries` belongs to the bulk
+ * job.
+ */
 export const ROW_OF_JOB = 16;

@@ -159,7 +159,7 @@ export class Step {
     return this.from[this.layout.isDown(partner)] === 1;
   }
 
-  /** Returns whether the partner is paused as far as the delivery protocol knows. */
+  /** Returns whether the delivery protocol considers the partner paused. */
   isWalled(partner: number): boolean {
     return this.from[this.layout.wall(partner)] === 1;
   }
@@ -173,13 +173,16 @@ export class Step {
     return (this.from[this.layout.waited(n)] & ROW_OF_JOB) !== 0;
   }
 
-  /** Returns whether a worker or a caller has a valid lease of notification `n`. */
+  /** Returns whether a worker or a caller has a valid lease on notification `n`. */
   isLeased(n: number): boolean {
     const lease = this.from[this.layout.lease(n)];
     return lease !== LEASE.NONE && lease !== LEASE.LAPSED;
   }
 
-  /** Returns whether notification `n` has no valid lease, and no lease of a caller whose expiry is not yet recorded. */
+  /**
+   * Returns whether nobody has a valid lease on notification `n`, and the expiry of every earlier lease of a caller is
+   * recorded.
+   */
   isFree(n: number): boolean {
     const { layout, from } = this;
     if (this.isLeased(n)) return false;

@@ -18,7 +18,7 @@ describe('the model of the delivery protocol', () => {
     (mutation) => {
       const { fault, trace } = search(new DeliveryModel(configurationOf(MUTATIONS[mutation].shownBy), mutation));
       expect(fault).not.toBeNull();
-      // The trace of a promise that is broken from the beginning has a single line.
+      // In the `always busy` configuration, the first state already breaks the promise, so the trace has a single line.
       expect(trace.length).toBeGreaterThan(MUTATIONS[mutation].shownBy === 'always busy' ? 0 : 1);
     },
   );

@@ -94,7 +94,10 @@ function recordLapse(step: Step, c: number, n: number): void {
   step.take(labelOf('lapse is recorded', n, c));
 }
 
-/** Records an expired lease before the acknowledgement or the refusal arrives, which then does not count. */
+/**
+ * Records the expiry of a lease before the acknowledgement or the refusal arrives. An acknowledgement or a refusal that
+ * arrives later does not count.
+ */
 function recordLapseBefore(step: Step, c: number, n: number): void {
   const { layout, from } = step;
   if (from[layout.lease(n)] !== LEASE.LAPSED || !from[layout.token(c, n)]) return;

@@ -62,14 +62,16 @@ export function faultOfPut(step: Step, n: number, flags: number): string | null 
 }
 
 /**
- * Returns the promise that is broken if an acknowledgement or a refusal of notification `n` counts; null if none is.
+ * Returns the promise that is broken if an acknowledgement or a refusal of notification `n` counts; null if no promise
+ * is broken.
  */
 export function faultOfSettling({ layout, from }: Step, n: number): string | null {
   return from[layout.lease(n)] === LEASE.LAPSED ? 'an acknowledgement counts after its lease' : null;
 }
 
 /**
- * Returns whether notification `n` is neither delivered nor waiting for an operator nor being resent by an operator.
+ * Returns false if notification `n` is delivered, waits for an operator, or is being resent by an operator; otherwise
+ * true.
  */
 function isOutstanding({ layout, from }: Step, n: number): boolean {
   if (from[layout.accepted(n)] || from[layout.event(n)] === EVENT.NONE) return false;
@@ -129,8 +131,8 @@ function isBeingMade(layout: Layout, state: Uint8Array, n: number): boolean {
 
 /**
  * Returns whether every committed event of an active partner is delivered or waits for an operator, and whether
- * operators' requests are fulfilled. No notification gets stuck if a state with these properties can be reached from
- * every state without an operator.
+ * operators' requests are fulfilled. The search checks that every state can lead to such a state without an operator,
+ * so that no notification gets stuck.
  */
 export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false): boolean {
   const job = state[layout.job];

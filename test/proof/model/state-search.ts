@@ -1,8 +1,8 @@
 /**
- * Searches all behaviour of a protocol, breadth first.
+ * Searches all possible behaviour of a protocol, breadth first.
  *
- * States are byte arrays of one length, stored consecutively in one buffer and found by an open-addressed table of
- * their numbers. Because of the breadth-first order, no path to a fault is shorter than the displayed one.
+ * States are byte arrays of equal length, stored consecutively in one buffer. A hash table with open addressing finds
+ * the number of a state. Because of the breadth-first order, no path to a fault is shorter than the displayed one.
  */
 
 /** Emits a step of the protocol from one state to another. */
@@ -134,7 +134,8 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
   const [benignFrom, benignTo] = [new Numbers(), new Numbers()];
   const current = new Uint8Array(protocol.size);
   let steps = 0;
-  // The step that breaks a promise. The state to which it leads may have been reached before, without a fault.
+  // The step that breaks a promise. The state alone would not identify the fault, because other steps to the same state
+  // may break no promise.
   let broken: { from: number; label: number; fault: string } | null = null;
 
   const enter = (state: Uint8Array, from: number, label: number): number => {

@@ -40,7 +40,7 @@ interface Node {
 /**
  * Checks whether the model can produce the observations of a booking. Unobservable steps are tried in every way, and
  * the partner's health can change at any time. After a kill, an attempt may start and end unobserved. The possible
- * states after a known prefix of observations are not calculated again.
+ * states after each sequence of observations are cached, and reused for other sequences with the same beginning.
  */
 export class TraceChecker {
   private readonly model: DeliveryModel;

@@ -106,7 +106,7 @@ function make(step: Step, to: Uint8Array, made: readonly number[]): void {
 
 function isFreeForClaim(step: Step, n: number): boolean {
   const { layout, from } = step;
-  // A worker whose clock is ahead takes an old lease for an expired lease.
+  // In this mutation, a worker whose clock is ahead mistakes an old lease for an expired lease.
   const early = step.is('lease is judged by a clock that is ahead') && from[layout.lease(n)] === LEASE.OLD;
   return step.isFree(n) || early;
 }
@@ -170,7 +170,7 @@ function claimProbe(step: Step, w: number, n: number): void {
     ofJob = true;
   }
   if (!may(n)) return;
-  // An event that seems to be the only cause of the failures yields to other events.
+  // If an event seems to be the only cause of the failures, any other event is preferred as the probe.
   const isSuspect = (m: number) => from[layout.failures(m)] >= SUSPECT;
   for (let m = 0; m < layout.count; m++)
     if (m !== n && may(m) && (isSuspect(m) === isSuspect(n) ? m < n : isSuspect(n))) return;

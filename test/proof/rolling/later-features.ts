@@ -15,8 +15,8 @@ const FAILING_MS = 8_000;
 const BETWEEN_BOOKINGS_MS = 2_000;
 const SETTLE_MS = 120_000;
 /**
- * The statuses with which a process of release 1.0 answers a poll: it knows neither the scope nor the routes of
- * partners.
+ * The statuses with which a process of release 1.0 answers a poll. Release 1.0 has neither the `partner` scope nor the
+ * routes for partners.
  */
 const ABSENT = [401, 403, 404];
 

@@ -58,14 +58,20 @@ const REST_MS = 25;
  * connect to it.
  */
 const DRAIN_MS = 250;
-/** The time, in milliseconds, after which all calls that a starting process may have delayed have ended. */
+/**
+ * The length of the pause after the start of a process, in milliseconds. Calls that the start delayed have ended by
+ * then.
+ */
 const CALM_MS = 500;
 /** The time, in milliseconds, between the replacement of a process and the start of the next one (docs/upgrade.md). */
 const ROLLED_MS = 15_000;
 const MOST_RATIO = 1.5;
-/** Release 1.0 does not know the scope `partner`. */
+/** Release 1.0 does not have the `partner` scope. */
 const SCOPES_OF_1_0 = SCOPES.filter((scope) => scope !== 'partner');
-/** The bundle (dist/main.js) has modules of its own, which `--require` does not reach. */
+/**
+ * The compiled main program. The bundle (dist/main.js) is not used, because `--require` cannot change the modules in
+ * it.
+ */
 const PROGRAM = join(__dirname, '../../../src/main.js');
 const NEXT = ['--require', join(__dirname, 'next-release.js'), PROGRAM];
 

@@ -9,7 +9,7 @@ const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.s
 };
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
 
-/** Returns the source as `npm run build` compiles it. */
+/** Returns the JavaScript that `npm run build` generates for a source file. */
 function compiled(file: string): string {
   const fileName = join(root, 'src', file.replace(/\.js$/, '.ts'));
   return ts.transpileModule(readFileSync(fileName, 'utf8'), { compilerOptions: options, fileName }).outputText;

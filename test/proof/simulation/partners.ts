@@ -40,15 +40,15 @@ export interface Suspicion {
 
 export class Broken extends Error {}
 
-/** Simulates the partners and the network: the partners' responses, and their observations. */
+/** Simulates the partners and the network, and records the attempts that each partner observes. */
 export class SimulatedPartners {
   readonly down = new Set<string>();
-  /** The addresses of the partners that are certainly suspended, each with the number of the suspension. */
+  /** The addresses of the partners that are known to be suspended, each with the serial number of its suspension. */
   private readonly suspended = new Map<string, number>();
   private suspensions = 0;
   /** The mode in which a partner gets notifications; undefined while a request to change the mode is unanswered. */
   readonly ways = new Map<string, { readonly delivery: 'PUSH' | 'POLL' }>();
-  /** Whether a process was stopped or a response lost, after which an event may arrive twice. */
+  /** Whether an event may arrive twice, because a process was stopped or a response was lost. */
   disturbed = false;
   healthy = false;
   attempts = 0;
@@ -65,7 +65,7 @@ export class SimulatedPartners {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** Returns the attempts for the events of a booking or record that the partner with this address has observed. */
+  /** Returns the attempts that the partner with this address has observed for the events of a booking or record. */
   of(url: string, stream: string): Map<number, Told> {
     const key = `${url} ${stream}`;
     const known = this.told.get(key) ?? new Map<number, Told>();
@@ -81,7 +81,7 @@ export class SimulatedPartners {
     else this.suspended.delete(url);
   }
 
-  /** Returns the number of the partner's suspension; null if it is not certain that the partner is suspended. */
+  /** Returns the serial number of the partner's suspension; null unless the partner is known to be suspended. */
   suspensionOf(url: string): number | null {
     return this.suspended.get(url) ?? null;
   }
@@ -103,7 +103,8 @@ export class SimulatedPartners {
   ): Promise<AttemptOutcome> {
     const stream = streamOf(body);
     const asked = this.time.ms;
-    // The simulated partner's attempt ends after the wait time, even if the process that made it dies.
+    // For the simulated partner, the attempt ends after the subscription's wait time, even if the process that made it
+    // dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
     // Waiting for a turn simulates the time that it takes to connect to the partner.
     const label = `${url} ${stream} ${headers['event-sequence']}`;
@@ -131,7 +132,7 @@ export class SimulatedPartners {
     if (status === 200) event.accepted = true;
     else if (status === 500) event.failures += 1;
     else if (status !== 429) event.refused = true;
-    // Successful responses to other events may have shown that only this event fails.
+    // After this many failures, the service may treat the event as refused, if the partner accepts other events.
     if (event.failures > SUSPECT_AFTER) event.refused = true;
     // Waiting for a turn simulates the time until the partner's response arrives.
     await this.turns.wait(`${label} is answered`);
@@ -176,7 +177,7 @@ export class SimulatedPartners {
     return event;
   }
 
-  /** Returns the attempts for an event that the partner with this address has observed. */
+  /** Returns the attempts that the partner with this address has observed for an event. */
   event(url: string, stream: string, sequence: number): Told {
     const events = this.of(url, stream);
     const event = events.get(sequence) ?? {

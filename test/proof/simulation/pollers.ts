@@ -33,8 +33,8 @@ interface Call {
 }
 
 /**
- * Simulates the partner that polls, with two callers. At random, it acknowledges late or never, refuses, uses the wrong
- * caller, or disconnects.
+ * Simulates the partner that polls, with two callers. At random, it acknowledges late or never, acknowledges through
+ * the caller that does not hold the lease, refuses, or disconnects.
  */
 export class SimulatedPollers {
   private polled: Polled[] = [];
@@ -43,8 +43,8 @@ export class SimulatedPollers {
   /** The callers that may hold leases without knowing it, because a response to them was lost. */
   private readonly uncertain = new Set<number>();
   /**
-   * The latest time at which each caller's last lease of each notification can end. A late response does not show
-   * whether the other caller has leased the same notifications in the meantime, so `polled` may name the wrong caller.
+   * For each caller and notification, the latest possible end of the caller's last lease. `polled` may name the wrong
+   * caller, because a late response does not show whether the other caller has leased the notification since.
    */
   private readonly lapses = new Map<string, number>();
 
@@ -68,7 +68,8 @@ export class SimulatedPollers {
   }
 
   /**
-   * If `isFirst` is true, disconnects all unanswered calls; otherwise sends polls that do not wait for notifications.
+   * Helps to empty the partner's queue: the first call disconnects the unanswered polls, and each later call sends
+   * polls that do not wait for notifications.
    */
   async drain(isFirst: boolean): Promise<void> {
     for (let caller = 0; caller < CALLERS; caller++) {
@@ -126,8 +127,8 @@ export class SimulatedPollers {
   }
 
   /**
-   * Records that the partner acknowledges or refuses a notification; the service may count this from now on. After a
-   * lost response, the caller may hold a later lease of the notification without knowing it.
+   * Records that the partner acknowledges or refuses a notification, because the service may act on it before it
+   * responds. After a lost response, the caller may hold a later lease of the notification without knowing it.
    */
   private settles({ caller, refused, sentAt }: Call, one: Polled): void {
     if (one.caller === caller && sentAt <= one.lapsedAfter) one.end();
@@ -179,7 +180,7 @@ export class SimulatedPollers {
     return end;
   }
 
-  /** Checks that the service was allowed to count, or to ignore, the acknowledgement or the refusal. */
+  /** Checks that the service was right to accept, or to ignore, the acknowledgement or the refusal. */
   private judge(call: Call, one: Polled, counts: boolean): void {
     const { partners, time } = this.story;
     if (one.caller !== call.caller) {

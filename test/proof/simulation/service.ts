@@ -98,7 +98,7 @@ export class SimulatedService {
       await control.query(`CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int LANGUAGE sql AS 'SELECT 0'`);
       await control.query(`CREATE OR REPLACE FUNCTION doubt_empty_deliveries() RETURNS void LANGUAGE sql AS ''`);
       time.install();
-      // Simulated time ends before anything is stopped, because stopping needs real time.
+      // Real time is restored before anything is stopped, because stopping relies on timers.
       ends.push(() => time.end());
       const apps = [
         await start(0, folder, server.url, turns, around),

@@ -19,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Runs the simulation for these seeds; returns whether every promise was kept. */
+/** Runs the simulation for these seeds; returns whether every delivery guarantee held. */
 async function simulate(from: number, to: number): Promise<boolean> {
   // The simulation is loaded only now, because a planted fault changes the code as it is loaded.
   const { SimulatedTime } = await import('./simulated-time.js');

@@ -66,8 +66,8 @@ export class SimulatedTime {
   }
 
   /**
-   * Makes random numbers predictable. Call this method after the applications were created, because their framework
-   * draws random names.
+   * Makes random numbers predictable. Call this method after the applications have been created, because NestJS
+   * generates random ids while it creates them.
    */
   fixChance(): void {
     Math.random = () => 0.5;

@@ -28,7 +28,7 @@ const HEAL_MS = 15 * 60_000;
 /** The index of the partner that polls when a run begins. */
 const POLLING = 2;
 
-/** The changes of records that each subscription selects, in the order of the addresses: all, or a few. */
+/** The record changes about which each subscription is notified, in the order of the partners' addresses. */
 const SELECTED_CHANGES: readonly (readonly RecordChangeName[])[] = [
   RECORD_CHANGES,
   ['HELD', 'RELEASED', 'RESULT_HELD'],
@@ -69,7 +69,7 @@ export class Simulation {
     return this.story.log;
   }
 
-  /** Runs the simulation; returns the broken promise, or null. */
+  /** Runs the simulation; returns a description of the first broken delivery guarantee, or null. */
   async run(): Promise<string | null> {
     const { chance, partners } = this.story;
     await this.prepare();
@@ -176,7 +176,10 @@ export class Simulation {
     await this.pass(LEAP_MS);
   }
 
-  /** Ends all simulated failures. From now on, all committed events must arrive without an operator. */
+  /**
+   * Ends all simulated failures, and lets time pass until nothing is left to deliver. Fails the run if this takes too
+   * long.
+   */
   private async heal(): Promise<void> {
     const { chance, partners } = this.story;
     this.story.tell('heal');

@@ -7,7 +7,7 @@ import { Chance, type FairSemaphore } from './turns.js';
 export class Story {
   readonly chance: Chance;
   readonly account: string;
-  /** The partners' addresses. Operators change the last partner between PUSH and POLL. */
+  /** The partners' addresses. Operators switch the last partner between the delivery modes PUSH and POLL. */
   readonly urls = ['https://127.0.0.1:1/a', 'https://127.0.0.1:1/b', 'https://127.0.0.1:1/c'];
   /** The subscriptions' ids, in the order of the addresses. */
   readonly subscriptions: string[] = [];

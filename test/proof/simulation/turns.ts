@@ -44,9 +44,7 @@ const STUCK_MS = 120_000;
  */
 const LONGEST_WAIT_MS = { inTransaction: 7_000, alone: 2_000 };
 
-/**
- * SQL: lists the connections of clients, with the connections that block each of them and the state of its transaction.
- */
+/** SQL: lists the client connections, each with the connections that block it and the state of its transaction. */
 const ACTIVITY = `SELECT pid, pg_blocking_pids(pid) AS by, state LIKE 'idle in transaction%' AS idle,
     xact_start < query_start AS "inTransaction"
   FROM pg_stat_activity WHERE backend_type = 'client backend'`;
@@ -63,10 +61,9 @@ type Connected = Client & { processID: number | null; connection: { stream: { de
 type Query = (text: string, values?: unknown[]) => Promise<{ rows: Activity[] }>;
 
 /**
- * Schedules the simulated processes. Of the waiting processes, one at a time continues, in an order that the seed
- * determines. A statement gets its response before anything else continues, except when PostgreSQL reports that the
- * statement waits for a lock of a transaction whose owner waits for its turn. The lock timeout of such a statement uses
- * simulated time.
+ * Schedules the simulated processes. Waiting processes continue one at a time, in an order that the seed determines. No
+ * process continues while a statement is unanswered, unless PostgreSQL reports that the statement waits for a lock that
+ * a waiting process holds. The timeout for such a lock uses simulated time.
  */
 export class FairSemaphore {
   private waiting: Turn[] = [];
@@ -95,9 +92,9 @@ export class FairSemaphore {
   }
 
   /**
-   * Resolves when the seed chooses the caller.
-   * @param label orders the waiting callers independently of the order in which they began to wait: when a lock is
-   *   released, two callers may continue, and PostgreSQL's responses to them arrive in any order
+   * Resolves when the seeded random choice selects this caller.
+   * @param label sorts the waiting callers before the choice. Their order of arrival is not deterministic, because
+   *   PostgreSQL responds in any order to two callers that waited for the same lock.
    */
   wait(label: string): Promise<void> {
     const process = processOf.getStore();
@@ -142,7 +139,7 @@ export class FairSemaphore {
     this.blocked.clear();
   }
 
-  /** Refuses the statements whose lock wait exceeds its limit before the given simulated time. */
+  /** Cancels the statements that will have waited for a lock for their maximum duration at the given simulated time. */
   async expire(at: number): Promise<void> {
     const late = [...this.blocked].filter(([, { since, most }]) => since + most <= at);
     if (late.length === 0) return;

@@ -5,7 +5,9 @@ const IN_TIME = 'Answer within 10 seconds';
 const MALFORMED = 'Answer 400 or 415, never 500, to an invalid request';
 const PARALLEL = 16;
 
-/** Situations that check how the partner handles the form of requests, and how it responds. */
+/**
+ * Situations that check whether the partner accepts all valid requests, refuses malformed ones, and responds in time.
+ */
 export const answering: readonly Situation[] = [
   {
     title: 'unknown members',

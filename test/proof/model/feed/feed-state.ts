@@ -49,8 +49,8 @@ export const REQUEST = [
 ] as const;
 const READER = [
   'phase',
-  // The reader's cursor: the values that locate the last entry that a page contained, and the index of this entry, plus
-  // 1. Times are stored as ticks plus 1; 0 means that the cursor contains no time.
+  // The reader's cursor: the values that locate the last entry of the last page, and one more than the index of this
+  // entry. Times are stored as ticks plus 1; 0 means that the cursor contains no time.
   'generation',
   'place',
   'position',

@@ -10,7 +10,10 @@ export const LATE = 1;
 /** A configuration of the change feed's model that is small enough for a search of all its states. */
 export interface FeedConfiguration {
   readonly name: string;
-  /** The changes, one per transaction: a letter for the record and one for the kind, such as `aE bR`. */
+  /**
+   * The changes, one per transaction, such as `aE bR`. The first letter names the record, and the second the kind of
+   * change.
+   */
   readonly changes: string;
   readonly limit: number;
   /** The kind of changes that the reader asks for; if omitted, the reader asks for every kind. */

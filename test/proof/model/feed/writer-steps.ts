@@ -61,7 +61,7 @@ function end(to: FeedState, n: number, commit: number): void {
   to.database.latestEnded = Math.max(to.database.latestEnded, one.xid);
 }
 
-/** Emits the steps of time and of failures. No progress depends on any of these steps. */
+/** Emits the steps in which time passes or a failure occurs. The protocol must make progress without these steps. */
 export function worldSteps(step: FeedStep): void {
   const { database, transactions } = step.state;
   const { configuration } = step;
@@ -105,9 +105,9 @@ function continueAt({ database }: FeedState, nextXid: number): void {
 }
 
 /**
- * Simulates a crash or a promotion. The ids of transactions that left no trace in PostgreSQL's log (WAL) are assigned
- * again. The log contains the end of every transaction that determined the position of a stored entry, because the
- * entry was written later.
+ * Simulates a crash or a promotion. Afterwards, PostgreSQL may assign an id again if the id's first transaction left no
+ * trace in the log (WAL). A stored entry never has the position of such a transaction, because the log records the end
+ * of a transaction before the entries that get their positions from it.
  */
 function fail(step: FeedStep, name: FeedStepName): void {
   const { database, transactions } = step.state;

@@ -20,8 +20,8 @@ export function listenerSteps(step: RecordsStep): void {
         const one = to.subscriptions[s];
         one.selected++;
         if (isKept) one.listed = one.selected;
-        // A subscription that no longer selects a change need not get the event of the change if the event is not yet
-        // translated.
+        // If an event is not yet translated, a subscription that no longer selects the event's change need not get the
+        // event.
         for (const [change, event] of to.changes.entries())
           if (event.row !== ROW.SETTLED && !step.selects(s, one.selected, change)) event.owed &= ~(1 << s);
       },

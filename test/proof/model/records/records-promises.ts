@@ -30,8 +30,8 @@ export function faultOfCommit(step: RecordsStep, to: RecordsState, n: number): s
  * Returns the promise that a translation breaks when it settles the events that it has taken; null if it breaks none.
  */
 export function faultOfTranslation({ changes }: RecordsState, { taken, found }: Translator): string | null {
-  // The first statement must have found each translated event, because the service encrypts the ids of the events' feed
-  // entries between the two statements.
+  // The second statement may only translate events that the first statement has found. The service encrypts the ids of
+  // these events' feed entries between the two statements.
   if (taken & ~found) return 'an event is translated without its entry of the change feed';
   const isTwice = changes.some(({ row }, change) => row === ROW.SETTLED && taken & (1 << change));
   return isTwice ? 'an event is translated twice' : null;

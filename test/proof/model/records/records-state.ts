@@ -17,15 +17,15 @@ export const TRANSLATING = { IDLE: 0, FOUND: 1, LOCKING: 2, MAKING: 3 } as const
 const TRANSACTION = [
   'phase',
   /**
-   * The versions of all subscriptions when the transaction began, and those of the listeners in its statement's
-   * snapshot.
+   * The versions of all subscriptions when the transaction began, and the versions that its writing statement finds in
+   * `event_listeners`.
    */
   'begun',
   'seen',
   /** The number of the record's last event before the statement, and how many event numbers the statement has taken. */
   'base',
   'numbers',
-  /** Whether any subscription of the account selected any change of records when the statement began. */
+  /** Whether any subscription of the account selected any change of records when the writing statement began. */
   'isHeard',
   /** The events that an erasure has locked and rewritten, as bits, and whether it has rewritten the notifications. */
   'rewritten',
@@ -34,7 +34,7 @@ const TRANSACTION = [
 const CHANGE = [
   'row',
   'number',
-  /** The subscriptions that have selected the change without a break since its statement began, as bits. */
+  /** The subscriptions that have selected the change without a break since the writing statement began, as bits. */
   'owed',
   /** Whether the event contains personal data. */
   'isNamed',
@@ -47,7 +47,7 @@ const CHANGE = [
   /** The notifications that a running erasure has rewritten, as bits. */
   'cleared',
 ] as const;
-/** A subscription and its row in `event_listeners`, each with the index of its current version. */
+/** A subscription: the index of its current version, and the index of the version in its row of `event_listeners`. */
 const SUBSCRIPTION = ['selected', 'listed'] as const;
 /**
  * A record: its last event number in `event_streams`, the number of changes that were made while a subscription of the

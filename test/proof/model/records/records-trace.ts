@@ -15,8 +15,8 @@ export type Operation = Timed & { readonly n: number } & (
           | 'roll back the translation';
       }
     /**
-     * The writing statement of a transaction. `numbers` has the event number of each change, or 0 for one without an
-     * event.
+     * The statement in which a transaction writes its changes. `numbers` contains the event number of each change, or 0
+     * if the change raises no event.
      */
     | { readonly what: 'write'; readonly numbers: readonly number[] }
     /**

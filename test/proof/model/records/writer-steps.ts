@@ -170,8 +170,8 @@ function isRewritten(step: RecordsStep, n: number): boolean {
 }
 
 /**
- * Emits the steps of an erasure. It first rewrites the events, for which it waits for the locks of translations, and
- * then the notifications.
+ * Emits the steps of an erasure. The erasure first waits until no translation locks the events, and rewrites the
+ * events. Then it rewrites the notifications.
  */
 function erasureSteps(step: RecordsStep, n: number): void {
   const { rewritten, hasCleared } = step.state.transactions[n];
