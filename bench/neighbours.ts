@@ -153,7 +153,8 @@ function sectionOf(
         judged: { [TOKEN_FIGURE]: 'ms' },
       },
       ...[...p99s.keys()].map((name) => ({
-        question: name === QUIET ? 'One tenant, without load by others' : `One tenant, during ${name} by another tenant`,
+        question:
+          name === QUIET ? 'One tenant, without load by others' : `One tenant, during ${name} by another tenant`,
         measured: `p99 ${KINDS.map((kind) => `of ${kind}s ${round(median(p99s.get(name)![kind]))} ms`).join(', ')}`,
         judged:
           name === QUIET
