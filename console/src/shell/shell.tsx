@@ -8,7 +8,7 @@ import { Button } from '../components/button';
 import { Confirmation } from '../components/confirm';
 import { later, loadParts, useLater } from '../components/later';
 import { Toasts } from '../components/toast';
-import { isTyping, useKeys } from './keys';
+import { isTyping, useKeys } from '../components/keys';
 import { NotLive } from './not-live';
 import { PRODUCT } from '../components/product';
 import { UserMenu } from './user-menu';
