@@ -1,7 +1,7 @@
 import { Link, Navigate, useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useLayoutEffect, useRef, useState, type MouseEvent, type ReactNode, type RefObject } from 'react';
 import type { Search } from '../router-search';
-import { isTyping, useKeys } from '../shell/keys';
+import { isTyping, useKeys } from './keys';
 import { Button } from './button';
 import type { Items } from './items';
 import { useLater } from './later';

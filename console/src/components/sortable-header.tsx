@@ -1,14 +1,13 @@
 import type { Sort } from './sort';
-import type { Column } from './table';
 
-interface HeaderProps<Row> {
-  column: Column<Row>;
+interface Props {
+  column: { id: string; header: string; kind?: string; text?: unknown };
   sort: Sort | null;
   choose: (sort: Sort | null) => void;
 }
 
 /** Shows the header of a column. Each press changes the order of the rows: ascending, descending, original. */
-export function SortableHeader<Row>({ column: { id, header, kind, text }, sort, choose }: HeaderProps<Row>) {
+export function SortableHeader({ column: { id, header, kind, text }, sort, choose }: Props) {
   const by = sort?.id === id ? sort.by : undefined;
   const next = by === undefined ? 'ascending' : by === 'ascending' ? 'descending' : null;
   return (
