@@ -11,7 +11,7 @@ import { ABOUT } from '../delivery/notification-columns.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
-import { BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
+import { BOOKING_ON, CANDIDATE_ID, LOCATION_TIMEZONE } from './notification-reader.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
 /** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */
@@ -121,7 +121,7 @@ export class JobReader {
     if (outcome !== undefined) values.push(outcome);
     const text = `SELECT i.notification_position AS position, n.id AS notification_id, ${ABOUT}, i.subscription_id,
         s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id, n.change_reason,
-        ${BOOKING_ON} AS booking_on, i.outcome
+        ${BOOKING_ON} AS booking_on, ${LOCATION_TIMEZONE} AS location_timezone, i.outcome
       FROM (
         SELECT * FROM job_items WHERE job_id = $1 AND notification_position > $2
           ${outcome === undefined ? '' : 'AND outcome = $4'}

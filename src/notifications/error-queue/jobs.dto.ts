@@ -3,10 +3,11 @@ import { PageQuery } from '../../platform/http/paging.js';
 import { JOB_KINDS, JOB_STATES, type JobKind, type JobState } from '../../platform/jobs/job.entity.js';
 import { Field, ObjectField } from '../../platform/validation/fields.js';
 import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
+import { timeZone } from '../../platform/validation/formats.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import { ITEM_OUTCOMES, type ItemOutcome } from '../delivery/job-item.entity.js';
 import type { NotifiedChange } from '../notified-change.js';
-import { BOOKING_OR_RECORD, changeReason, count, NotificationFilter, reason } from './notifications.dto.js';
+import { BOOKING_OR_RECORD, changeReason, count, EXAM_ZONE, NotificationFilter, reason } from './notifications.dto.js';
 
 const kind = oneOf(JOB_KINDS, 'kind_unknown');
 const state = oneOf(JOB_STATES, 'state_unknown');
@@ -233,6 +234,9 @@ export class JobItemModel {
 
   @Field(dateTime(), { always: true, description: 'Start of the exam, as the notification states it.' })
   booking_on: string | null;
+
+  @Field(timeZone(), { always: true, description: EXAM_ZONE })
+  location_timezone: string | null;
 
   @Field(outcome, { required: true })
   outcome: ItemOutcome;
