@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { Badge } from '../components/badge';
 import { Code } from '../components/code';
+import { failureText } from '../components/failure-text';
 import { Empty } from '../components/states';
 import { Time } from '../components/time';
-import { failureText } from '../notification/words';
 import { partnerName } from '../partners/partner-name';
 import { ResultButtons } from './result-dialog';
 import type { Change, Entry, Notification } from './story';
@@ -51,10 +51,10 @@ export function StoryList({ entries }: { entries: readonly Entry[] }) {
 
 /** Shows the appointment of a booking after a change. */
 function Appointment({ of: { notification } }: { of: Change }) {
-  const { booking_on: at, location_name: name, location_code: code } = notification!;
+  const { booking_on: at, location_timezone: zone, location_name: name, location_code: code } = notification!;
   return (
     <p className="hint">
-      Exam on <Time at={at} short />
+      Exam on <Time at={at} short zone={zone} />
       {(name ?? code) && (
         <>
           , <bdi>{name ?? code}</bdi>

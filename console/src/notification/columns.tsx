@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../api/client';
 import { Code } from '../components/code';
+import { failureText } from '../components/failure-text';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { PartnerLink } from './partner-link';
-import { notifiedText, failureText, retryText } from './words';
+import { notifiedText, retryText } from './words';
 import { partnerName } from '../partners/partner-name';
 
 export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
@@ -47,12 +48,12 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
   {
     id: 'exam',
     header: 'Exam',
-    cell: ({ booking_on: at, previous_booking_on: before }) => (
+    cell: ({ booking_on: at, previous_booking_on: before, location_timezone: zone }) => (
       <span>
-        <Time at={at} short />
+        <Time at={at} short zone={zone} />
         {before !== null && (
           <small>
-            moved from <Time at={before} short />
+            moved from <Time at={before} short zone={zone} />
           </small>
         )}
       </span>

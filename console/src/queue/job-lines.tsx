@@ -1,11 +1,12 @@
 import './queue.css';
 import { Link } from '@tanstack/react-router';
 import { Badge } from '../components/badge';
+import { Isolated } from '../components/isolated';
 import { HeldNote, useSteady } from '../components/steady';
 import { Time } from '../components/time';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
-import { jobNote, kindText, scopeText, type Job } from './job-text';
+import { jobNote, kindText, scopeTexts, type Job } from './job-text';
 
 /** Lists a few jobs with their progress and their actions, whichever operator started them. */
 export function JobLines({ jobs }: { jobs: readonly Job[] }) {
@@ -24,7 +25,9 @@ export function JobLines({ jobs }: { jobs: readonly Job[] }) {
                 <bdi>{job.actor}</bdi>, <Time at={job.created_datetime} compact />
               </span>
             </p>
-            <p>{scopeText(job)}</p>
+            <p>
+              <Isolated of={scopeTexts(job)} />
+            </p>
             <p>{job.reason}</p>
             <JobProgress job={job} />
             <p className="hint">{jobNote(job)}</p>

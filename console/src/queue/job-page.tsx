@@ -69,7 +69,12 @@ const COLUMNS: readonly Column<Item>[] = [
     text: ({ subscription_name: name, partner_url: url, subscription_id: id }) => name ?? url ?? id,
   },
   { id: 'candidate', header: 'Candidate', as: 'code', text: ({ candidate_id: candidate }) => candidate },
-  { id: 'exam', header: 'Exam', as: 'time', text: ({ booking_on: at }) => at },
+  {
+    id: 'exam',
+    header: 'Exam',
+    cell: ({ booking_on: at, location_timezone: zone }) => <Time at={at} zone={zone} />,
+    text: ({ booking_on: at }) => at,
+  },
   {
     id: 'outcome',
     header: 'Outcome',

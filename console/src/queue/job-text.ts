@@ -1,7 +1,7 @@
 import type { Schemas } from '../api/client';
 import { counted } from '../components/counted';
+import { failureText } from '../components/failure-text';
 import type { Option } from '../components/fields';
-import { failureText } from '../notification/words';
 import { partnerName } from '../partners/partner-name';
 import { filterTexts, type QueueFilter } from './filter-text';
 
@@ -24,13 +24,14 @@ export function conditionsOf({ filter }: Job): QueueFilter {
   return others;
 }
 
-/** Describes in words which rows a job concerns: its partner or account, and the further conditions of its filter. */
-export function scopeText(job: Job): string {
+/** Describes in words which rows a job concerns: its partner or account, and each further condition of its filter. */
+export function scopeTexts(job: Job): string[] {
   const { kind, account_code: account, subscription_name, partner_url } = job;
   const isNamed = subscription_name != null || partner_url != null;
   const whose = isNamed ? partnerName({ subscription_name, partner_url: partner_url ?? null }) : account;
   const conditions = filterTexts(conditionsOf(job)).map(([name, value]) => `${name}: ${value}`);
-  return [whose ?? (kind === 'ERASE' ? null : 'All partners'), ...conditions].filter(Boolean).join(' · ');
+  const scope = whose ?? (kind === 'ERASE' ? null : 'All partners');
+  return scope === null ? conditions : [scope, ...conditions];
 }
 
 export const KIND_OPTIONS: readonly Option[] = Object.entries(KINDS);

@@ -5,13 +5,14 @@ import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
 import { Filters, type Filter } from '../components/filters';
+import { Isolated } from '../components/isolated';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
 import { PARTNER_FILTER } from '../partners/partner-filter';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
-import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, scopeText, type Job } from './job-text';
+import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, scopeTexts, type Job } from './job-text';
 import type { operations } from '../../../clients/typescript/src/openapi';
 
 type Query = NonNullable<operations['listJobs']['parameters']['query']>;
@@ -35,7 +36,16 @@ const COLUMNS: readonly Column<Job>[] = [
     ),
     text: ({ kind }) => kind,
   },
-  { id: 'scope', header: 'Scope', text: scopeText },
+  {
+    id: 'scope',
+    header: 'Scope',
+    cell: (job) => (
+      <span>
+        <Isolated of={scopeTexts(job)} />
+      </span>
+    ),
+    text: (job) => scopeTexts(job).join(' · '),
+  },
   {
     id: 'state',
     header: 'State',
