@@ -69,7 +69,7 @@ export function CandidatesPage() {
   return (
     <Page
       title="Candidates"
-      lead="Search by any part of a name, or by telephone number, postal code, e-mail address, id or code."
+      lead="Search by the beginning of any word of a name, or by telephone number, postal code, e-mail address, id or code."
     >
       <Filters of={FILTERS} />
       {q === undefined ? (

@@ -101,7 +101,11 @@ function ApplicationStep({ login, done }: { login: User; done: (credentials: Cre
   return (
     <Section title="The application">
       <p className="hint">
-        The user <strong>{login.username}</strong> exists. You can change it under <Link to="/setup/users">Users</Link>.
+        The user{' '}
+        <strong>
+          <bdi>{login.username}</bdi>
+        </strong>{' '}
+        exists. You can change it under <Link to="/setup/users">Users</Link>.
       </p>
       <Form
         form={form}
@@ -158,7 +162,7 @@ function Connected({
       )}
       <Facts
         of={[
-          ['User name', username],
+          ['User name', <bdi key="user">{username}</bdi>],
           ['Consumer key', <Copyable key="key" text={key} />],
           ['Token service', <Copyable key="token" text={`${base}/token`} />],
         ]}

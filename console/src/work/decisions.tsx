@@ -4,7 +4,8 @@ import { Button } from '../components/button';
 import type { ChosenAction } from '../components/chosen';
 import { confirm } from '../components/confirm';
 import { toast } from '../components/toast';
-import { accommodationsText, nameOf, type CandidateRecord } from '../candidates/record-text';
+import { Accommodations } from '../candidates/accommodations';
+import { nameOf, type CandidateRecord } from '../candidates/record-text';
 
 /** Returns a function that refetches the lists of waiting records after an operator's decision. */
 export function useDecided(): () => void {
@@ -22,7 +23,7 @@ const decline = (svc_id: string, reason: string) =>
 const release = (svc_id: string) => api.POST('/admin/eligibilities/{svc_id}/release', { params: { path: { svc_id } } });
 
 const DECLINED =
-  'The record will stay PENDING, and its status message will state the reason. You can still approve the accommodations later on the page of the candidate.';
+  'The record will stay pending, and its status message will state the reason. You can still approve the accommodations later on the page of the candidate.';
 
 /** Shows the buttons that approve or decline the accommodations of a record. */
 export function Decide({ record }: { record: CandidateRecord }) {
@@ -31,7 +32,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
   const name = nameOf(candidate);
   const asked = (
     <>
-      {accommodationsText(record)} for the test {test}.
+      <Accommodations of={record} /> for the test {test}.
     </>
   );
   async function ask(question: Parameters<typeof confirm>[0], done: string) {
@@ -48,7 +49,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
           <p>
             {asked}{' '}
             {held === null
-              ? 'The record will become ELIGIBLE, and can then be booked in its scheduling window.'
+              ? 'The record will become eligible, and can then be booked in its scheduling window.'
               : 'This approves the accommodations. The record will stay on hold.'}
           </p>
         ),
@@ -99,7 +100,7 @@ export function Release({ record }: { record: CandidateRecord }) {
           Reason for the hold: {reason}.{' '}
           {record.approval_pending
             ? 'This releases the hold. The record will still wait for approval.'
-            : 'The record will become ELIGIBLE, and can then be booked in its scheduling window.'}
+            : 'The record will become eligible, and can then be booked in its scheduling window.'}
         </p>
       ),
       action: 'Release',
@@ -122,7 +123,7 @@ export const APPROVAL_ACTIONS: readonly ChosenAction[] = [
     verb: 'Approve',
     past: 'approved',
     primary: true,
-    text: 'This approves the accommodations of each record. Records that are not on hold will become ELIGIBLE.',
+    text: 'This approves the accommodations of each record. Records that are not on hold will become eligible.',
     refusal: REFUSAL,
     perform: approve,
   },
@@ -141,7 +142,7 @@ export const HOLD_ACTIONS: readonly ChosenAction[] = [
     verb: 'Release',
     past: 'released',
     primary: true,
-    text: 'This releases the hold of each record. Records that do not wait for approval will become ELIGIBLE.',
+    text: 'This releases the hold of each record. Records that do not wait for approval will become eligible.',
     refusal: REFUSAL,
     perform: release,
   },
