@@ -22,7 +22,7 @@ export function pageOf({ title, page, html, sections, version }) {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} · Candidate eligibility service</title>
+<title>${escapeHtml(title)} · Admit</title>
 <link rel="alternate" type="text/markdown" href="${page.split('/').at(-1).replace(/html$/, 'md')}">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="${up}look/mark.svg">

@@ -127,6 +127,7 @@ export const INVENTED = {
     retry: 'MANUAL',
     count: 1,
     next_booking_on: EXAM,
+    next_location_timezone: 'America/Chicago',
   },
   SubscriptionModel: { state: 'ACTIVE', health: 'UP', auto_retry_on: [] },
   SubscriptionWithSecret: { state: 'UNVERIFIED', health: 'UP', auto_retry_on: [] },

@@ -155,9 +155,25 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
       displayRequestDuration: true,
       tryItOutEnabled: true,
       requestInterceptor: withOrWithoutSession,
+      onComplete: nameServers,
     },
-    customSiteTitle: 'Candidate eligibility service',
+    customSiteTitle: 'API · Admit',
   });
+}
+
+/**
+ * Names the list of servers for screen readers, because Swagger UI gives it no label. The function's text is inserted
+ * into the page and runs in the browser.
+ */
+function nameServers(): void {
+  interface Found {
+    setAttribute(name: string, value: string): void;
+  }
+  const { document } = globalThis as unknown as { document: { getElementById(id: string): Found | null } };
+  const list = document.getElementById('servers');
+  // The list appears only some time after Swagger UI has called this function.
+  if (list === null) setTimeout(nameServers, 100);
+  else list.setAttribute('aria-label', 'Server');
 }
 
 interface SwaggerRequest {

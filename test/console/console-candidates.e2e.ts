@@ -56,6 +56,7 @@ async function act(button: string, yes: string, told: string): Promise<void> {
 describe('candidates in the console', () => {
   it('the search of the console finds candidates by parts of a name in any order, and links to their pages', async () => {
     await driver.title('Candidates');
+    await driver.page.getByText('Search by the beginning of any word of a name, ').waitFor();
     await driver.page.getByLabel('Name, telephone, e-mail, id or code').fill('lovelace, IMG');
     await driver.page.keyboard.press('Enter');
     await driver.page.getByRole('row').filter({ hasText: 'ada@example.org' }).waitFor();
@@ -64,8 +65,8 @@ describe('candidates in the console', () => {
     await driver.link(`${MARKUP} Lovelace`).click();
     await driver.title(`${MARKUP} Lovelace`);
     await driver.page
-      .getByText('PENDING; next')
-      .or(driver.page.getByRole('img', { name: /^PENDING; next/ }))
+      .getByText('Pending; next')
+      .or(driver.page.getByRole('img', { name: /^Pending; next/ }))
       .waitFor();
     await driver.expectGoodPage('candidate');
   });
@@ -80,7 +81,7 @@ describe('candidates in the console', () => {
     await driver.told('The record was held.');
     await driver.page.getByText(`Held: Identity ${MARKUP}`).waitFor();
     await act('Release the hold …', 'Release', 'The hold was released.');
-    await driver.page.getByRole('img', { name: /^ELIGIBLE; next/ }).waitFor();
+    await driver.page.getByRole('img', { name: /^Eligible; next/ }).waitFor();
     expect(await statusOf()).toBe('ELIGIBLE');
   });
 
@@ -105,7 +106,7 @@ describe('candidates in the console', () => {
     await driver.dialog().getByLabel('Delivery mode').selectOption('SVC_REMOTE_PROCTORED');
     await driver.inDialog('Book').click();
     await driver.told('The booking was created.');
-    await driver.page.getByRole('img', { name: /^SCHEDULED; next/ }).waitFor();
+    await driver.page.getByRole('img', { name: /^Scheduled; next/ }).waitFor();
     await driver.expectGoodPage('candidate-booked');
     await driver.button('Move the booking …').click();
     await driver.dialog().getByLabel('Start').fill(inDays(11));

@@ -53,7 +53,7 @@ describe('the charts of the console', () => {
     expect(await fillOf('.swatch.bad', 'background-image')).toContain('repeating-linear-gradient');
   });
 
-  it('the axis and the tooltips of a chart show days and times in the same format as the lists', async () => {
+  it('a chart shows days and times in the same format as the lists, and names their time zone', async () => {
     await openPartner();
     const days = await chart().locator('.chart-date').allTextContents();
     expect(days.length).toBeGreaterThan(3);
@@ -62,6 +62,7 @@ describe('the charts of the console', () => {
     expect(titles).toHaveLength(7 * 24);
     expect(titles.filter((text) => !/^\d{1,2} \w{3,4} \d{4}, \d\d:\d\d GMT-[45]: Delivered/.test(text))).toEqual([]);
     expect(titles.filter((text) => text.endsWith(': Delivered 1, Failed 1'))).toHaveLength(1);
+    expect(await chart().locator('.chart-legend > span').allTextContents()).toContain('New York time');
     await driver.goTo('');
     await chart().locator('.chart-bar').first().waitFor();
     const times = await chart().locator('.chart-date').allTextContents();

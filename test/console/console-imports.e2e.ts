@@ -96,6 +96,7 @@ describe('imports in the console', () => {
     expect([wrong.status, wrong.body.errors[0].code]).toEqual([400, 'outcome_unknown']);
     await app.call('POST', path, { token: scene.token, headers: { 'content-type': 'text/csv' }, body: csv() });
     await driver.goTo('/work/imports');
+    await driver.page.getByLabel('State').selectOption('Done');
     await row('Import without a file name').waitFor();
     const { body } = await app.call('GET', `${path}/${id}`, { token: scene.token });
     expect(body).toMatchObject({ file_name: 'season 2030.csv', account_code: scene.account });

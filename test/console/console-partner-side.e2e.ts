@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
 const { MARKUP } = ConsoleDriver;
+const DAY_MS = 86_400_000;
 
 let app: TestApp;
 let subscribed: Subscribed;
@@ -123,6 +124,20 @@ describe('a partner in the console', () => {
     await partner.page.getByText('1 delivered', { exact: true }).waitFor();
   });
 
+  it("a replay covers the last seven days by the service's clock, even if the browser's clock is wrong", async () => {
+    const late = await admin.visitor('', { ...admin.operator, ...invited });
+    await late.page.addInitScript(`{ const real = Date.now; Date.now = () => real() + ${30 * DAY_MS}; }`);
+    await late.goTo(`/own/${subscribed.id}`);
+    await late.button('Replay the last 7 days …').click();
+    await late.inDialog('Replay').click();
+    await late.page.getByText('Done.').waitFor();
+    const [job] = await app.given.sql(
+      `SELECT filter->>'from' AS "from" FROM jobs WHERE kind = 'REPLAY' ORDER BY position DESC LIMIT 1`,
+    );
+    expect(Math.abs(Date.now() - 7 * DAY_MS - Date.parse(job['from'] as string))).toBeLessThan(120_000);
+    await late.page.context().close();
+  });
+
   it('a partner can pause and resume its deliveries, but cannot resume them after an operator suspended them', async () => {
     await open();
     await partner.button('Pause …').click();
@@ -146,6 +161,7 @@ describe('a partner in the console', () => {
     subscribed.partner.answer({ status: 404, body: 'wrong path' });
     await partner.button('Send a sample').click();
     await partner.page.getByText('wrong path').waitFor();
+    await partner.page.getByText('Failure: Refused · HTTP 404').waitFor();
     expect(partner.refusals()).toEqual([`400 POST /partner/subscriptions/${subscribed.id}/verify`]);
     subscribed.partner.answer({ status: 200 });
   });

@@ -106,8 +106,11 @@ describe('partners in the console', () => {
 
   it('the partner form sends only changed settings, and shows an error beside the faulty field', async () => {
     const before = await subscribed.subscription();
+    const retried = driver.page.locator('.facts > div', { hasText: 'Failures retried automatically' }).locator('dd');
+    expect(await retried.textContent()).toBe('HTTP 500, HTTP 429');
     await driver.link('Settings').click();
     await driver.title('Settings of a partner');
+    await driver.page.getByLabel('No answer in time').waitFor();
     await driver.expectGoodPage('partner-settings');
     await driver.page.getByLabel('Certificate authority, PEM').fill('no certificate');
     await driver.page.getByLabel('Answer timeout in milliseconds').fill('4000');

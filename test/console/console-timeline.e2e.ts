@@ -62,7 +62,7 @@ describe('the timeline of a booking', () => {
     expect((await starts(events().nth(2))).slice(0, 2)).toEqual([first['booking_on'], second['booking_on']]);
     await events()
       .nth(1)
-      .getByText(/^from \d+ \w+ \d{4}, \d\d:\d\d \S+ to /)
+      .getByText(/^from \d+ \w+ \d{4}, \d\d:\d\d in Chicago to /)
       .waitFor();
   });
 

@@ -51,17 +51,31 @@ describe('times in the console', () => {
     expect(await created.textContent()).toMatch(ABSOLUTE);
   });
 
-  it('the fields for a period name the time zone, and one click on a period fills both fields', async () => {
+  it('the fields for a period name the time zone, and one click on a period sets it and marks it as chosen', async () => {
     await driver.goTo('/notifications');
     await driver.button('Filter').click();
     await driver.page.getByLabel('Created before (New York time)').waitFor();
-    await driver.button('Last 7 days').click();
-    await driver.page.waitForURL(/from=/);
-    const from = new URL(driver.page.url()).searchParams.get('from')!;
-    expect(Math.abs(Date.now() - 7 * DAY_MS - Date.parse(from))).toBeLessThan(DAY_MS / 2);
+    for (const [name, days] of [
+      ['Last 24 h', 1],
+      ['Last 30 days', 30],
+      ['Last 7 days', 7],
+    ] as const) {
+      await driver.button(name).click();
+      await driver.page.getByRole('button', { name, exact: true, pressed: true }).waitFor();
+      expect(await driver.page.getByRole('button', { name: /^Last/, pressed: true }).count()).toBe(1);
+      const from = new URL(driver.page.url()).searchParams.get('from')!;
+      expect(Math.abs(Date.now() - days * DAY_MS - Date.parse(from))).toBeLessThan(DAY_MS / 2);
+    }
     expect(await driver.page.getByLabel('Created from (New York time)').inputValue()).toMatch(/^[\d-]{10}T\d\d:\d\d$/);
     await driver.page.getByRole('row').nth(1).waitFor();
     await driver.expectGoodPage('notifications-presets');
+  });
+
+  it('the fields for the validity of a voucher name the time zone', async () => {
+    await driver.goTo(`/setup/accounts/${subscribed.scene.account}/vouchers`);
+    await driver.button('New voucher …').click();
+    await driver.dialog().getByLabel('Valid from (New York time)').waitFor();
+    await driver.dialog().getByLabel('Valid until (New York time)').waitFor();
   });
 
   it('an operator can book and move an exam in the time zone of its test centre, whose address is shown', async () => {

@@ -46,7 +46,8 @@ describe('the work lists', () => {
     });
     await driver.goTo('/work/approvals');
     await driver.title('Approvals');
-    await row('Approved').getByText(code).waitFor();
+    await row('Approved').getByText(code).first().waitFor();
+    await row('Approved').getByText(`Board ${scene.account}`).waitFor();
     await driver.expectGoodPage('work-approvals');
     await record({ last_name: 'Later', special_accommodations });
     await row('Later').waitFor();
@@ -218,7 +219,9 @@ describe('the work lists', () => {
     await driver.button('Accept for this exam …').click();
     await driver.dialog().getByText('Typed Exam').waitFor();
     await driver.dialog().getByText(scene.testCode).waitFor();
+    await driver.dialog().getByText(`Board ${scene.account}`).waitFor();
     await driver.dialog().getByText('Booked for').waitFor();
+    await driver.dialog().getByText('Springfield Test Center').waitFor();
     await driver.inDialog('Accept').click();
     await driver.told('The result was accepted.');
     expect(await statusOf(id)).toBe('COMPLETED');

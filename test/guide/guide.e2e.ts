@@ -71,6 +71,7 @@ describe('the guide on the web', () => {
     expect(ofPicture).toBe("default-src 'none'; style-src 'unsafe-inline'; sandbox");
     for (const name of html()) {
       await page.goto(`${app.url}/guide/${name}`);
+      expect(await page.title()).toMatch(/. · Admit$/);
       const unseen = await page.locator('img').evaluateAll((images) =>
         Promise.all(
           images.map(async (image: any) => {

@@ -96,6 +96,18 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect([brief.headers.get('content-encoding'), await brief.text()]).toEqual(['br', await plain.text()]);
   });
 
+  it('axe finds no critical violation in Swagger UI, and the title of the page names the product', async () => {
+    await page.goto(`${app.url}/docs`);
+    await page.locator('.opblock-tag').first().waitFor({ timeout: 60_000 });
+    expect(await page.title()).toBe('API · Admit');
+    // The page's policy forbids foreign scripts, so axe is injected through the debugger's connection.
+    await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+    const critical = await page.evaluate<string[]>(
+      `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'critical').flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
+    );
+    expect(critical).toEqual([]);
+  }, 120_000);
+
   it('Swagger UI reports a wrong password', async () => {
     await page.getByRole('button', { name: 'Authorize' }).click();
     await authorize({ ...login, password: 'not the password' });

@@ -38,6 +38,7 @@ test('the summary of the error queue lists the causes of failures, most frequent
     oldest: expect.any(String),
     newest: expect.any(String),
     next_booking_on: expect.any(String),
+    next_location_timezone: 'America/Chicago',
   });
   expect(body[0]).toEqual({
     ...cause('client_error', 400, 'MANUAL', 2),
@@ -54,7 +55,7 @@ test('the summary of the error queue lists the causes of failures, most frequent
   );
 });
 
-test('a notification names its partner, its candidate and the start of its exam', async () => {
+test('a notification names its partner, its candidate, and the start and the time zone of its exam', async () => {
   const scene = await app.given.scene();
   const board = await Subscribed.start(app, { name: 'The board' }, { scene });
   try {
@@ -70,6 +71,7 @@ test('a notification names its partner, its candidate and the start of its exam'
       partner_url: board.partner.url,
       candidate_id,
       candidate_name: `${first_name} ${last_name}`,
+      location_timezone: 'America/Chicago',
     };
     const [made, moved] = await board.notifications();
     expect(made).toMatchObject({ ...named, booking_on, previous_booking_on: null, event_sequence: 1 });

@@ -61,7 +61,7 @@ test('a bulk resend sends each notification once, the oldest first, and counts t
   expect([...sentIds()].sort()).toEqual(rows.map((row) => row['id']).sort());
   const { body: items } = await jobs.call('GET', `jobs/${job_id}/items`);
   expect(items).toEqual(
-    rows.map(({ id, booking_code, candidate_id, candidate_name, change_reason, booking_on }) => ({
+    rows.map(({ id, booking_code, candidate_id, candidate_name, change_reason, booking_on, location_timezone }) => ({
       notification_id: id,
       booking_code,
       svc_eligiblity_id: null,
@@ -73,6 +73,7 @@ test('a bulk resend sends each notification once, the oldest first, and counts t
       change_reason,
       booking_on,
       previous_booking_on: null,
+      location_timezone,
       outcome: 'DELIVERED',
     })),
   );

@@ -121,6 +121,7 @@ test('GET of a delivered notification shows its body and its attempt', async () 
     candidate_name: expect.any(String),
     booking_on: expect.any(String),
     previous_booking_on: null,
+    location_timezone: 'America/Chicago',
     change_reason: 'BOOKING_CREATED',
     booking_code: bookingCode,
     svc_eligiblity_id: null,

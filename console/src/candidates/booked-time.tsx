@@ -1,3 +1,4 @@
+import './candidates.css';
 import { useQuery } from '@tanstack/react-query';
 import { Time } from '../components/time';
 import { candidateQueries } from './candidate-queries';

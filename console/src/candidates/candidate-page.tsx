@@ -4,14 +4,16 @@ import { Link, useParams } from '@tanstack/react-router';
 import { AccountName } from '../components/account-name';
 import { LinkButton } from '../components/button';
 import { Copyable } from '../components/copy';
+import { Isolated } from '../components/isolated';
 import { partsOf } from '../components/items';
 import { Facts, Page, Section } from '../components/page';
 import { isFirstAwaited, Loading, Shown } from '../components/states';
+import { Accommodations } from './accommodations';
 import { candidateQueries } from './candidate-queries';
 import { CandidateRights } from './candidate-rights';
 import { CandidateStory } from './candidate-story';
 import { RecordPanel } from './record-panel';
-import { accommodationsText, nameOf, type CandidateRecord } from './record-text';
+import { nameOf, type CandidateRecord } from './record-text';
 
 export function CandidatePage() {
   const { account, candidate } = useParams({ from: '/candidates/$account/$candidate' });
@@ -39,8 +41,8 @@ function Candidate({ records }: { records: readonly CandidateRecord[] }) {
     candidate.province_state,
     candidate.postal_code,
     candidate.country,
-  ];
-  const attributes = candidate.additional_attributes?.map(({ key, value }) => `${key}: ${value}`);
+  ].filter((part): part is string => Boolean(part));
+  const attributes = candidate.additional_attributes?.map(({ key, value }) => `${key}: ${value}`) ?? [];
   const path = { account_code: account, candidate_id: id };
   return (
     <Page
@@ -61,10 +63,10 @@ function Candidate({ records }: { records: readonly CandidateRecord[] }) {
           ['Account', <AccountName code={account} />],
           ['E-mail', candidate.email],
           ['Telephone', [candidate.home_phone, candidate.office_phone].filter(Boolean).join(', ') || null],
-          ['Address', address.filter(Boolean).join(', ') || null],
+          ['Address', address.length > 0 ? <Isolated of={address} by=", " /> : null],
           ['School', candidate.school_code],
-          ['Accommodations', accommodationsText(records[0]) || null],
-          ['Attributes', attributes?.join(' · ') || null],
+          ['Accommodations', records[0].accommodations.length > 0 ? <Accommodations of={records[0]} /> : null],
+          ['Attributes', attributes.length > 0 ? <Isolated of={attributes} /> : null],
         ]}
       />
       <Section title="Records">

@@ -69,7 +69,7 @@ export function CandidatesPage() {
   return (
     <Page
       title="Candidates"
-      lead="Search for a candidate by name, telephone number, postal code, e-mail address, id or booking code."
+      lead="Search for a candidate by the beginning of any word of the name, or by telephone number, postal code, e-mail address, id or booking code."
     >
       <Filters of={FILTERS} />
       {q === undefined ? (

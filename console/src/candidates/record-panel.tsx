@@ -10,9 +10,10 @@ import { Copyable } from '../components/copy';
 import { Facts } from '../components/page';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
+import { Accommodations } from './accommodations';
 import { BookedTime } from './booked-time';
 import { BookingDialog } from './booking-dialog';
-import { accommodationsText, BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
+import { BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
 import { ResultState } from './result-state';
 import { StateDiagram } from './state-diagram';
 import { VouchersDialog } from './vouchers-dialog';
@@ -110,7 +111,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: 'Approve the special accommodations?',
-            text: accommodationsText(record),
+            text: <Accommodations of={record} />,
             action: 'Approve',
             perform: () => api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: byId }),
           },
@@ -124,7 +125,12 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: 'Decline the special accommodations?',
-            text: `${accommodationsText(record)}. The record will stay PENDING, and its status message will state the reason. You can still approve the accommodations later.`,
+            text: (
+              <>
+                <Accommodations of={record} />. The record will stay pending, and its status message will state the
+                reason. You can still approve the accommodations later.
+              </>
+            ),
             action: 'Decline',
             danger: true,
             reason: 'required',

@@ -15,6 +15,6 @@ export const BY_CLIENTS: Partial<Record<Action, string>> = {
 };
 
 /** Returns the special accommodations of a record by name, or by code if the accommodation was deleted. */
-export function accommodationsText({ accommodations }: CandidateRecord): string {
-  return accommodations.map(({ accommodation_code: code, name }) => name ?? code).join(', ');
+export function accommodationNames({ accommodations }: CandidateRecord): string[] {
+  return accommodations.map(({ accommodation_code: code, name }) => name ?? code);
 }

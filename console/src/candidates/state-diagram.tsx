@@ -1,3 +1,4 @@
+import { stateText } from '../components/badge';
 import type { CandidateRecord } from './record-text';
 
 type Status = CandidateRecord['status'];
@@ -35,7 +36,8 @@ const ARROWS: readonly (readonly [from: Status, to: Status])[] = [
  */
 export function StateDiagram({ status }: { status: Status }) {
   const next = ARROWS.filter(([from]) => from === status).map(([, to]) => to);
-  const label = `${status}; next: ${next.length === 0 ? 'none, this is a final state' : next.join(', ')}`;
+  const after = next.length === 0 ? 'none, this is a final state' : next.map(stateText).join(', ');
+  const label = `${stateText(status)}; next: ${after}`;
   return (
     <svg className="states" viewBox="-4 0 604 156" role="img" aria-label={label}>
       {ARROWS.map(([from, to]) => (
@@ -48,7 +50,7 @@ export function StateDiagram({ status }: { status: Status }) {
         >
           <rect x={x} y={y} width={WIDTH} height={HEIGHT} rx="6" />
           <text x={x + WIDTH / 2} y={y + HEIGHT / 2}>
-            {name}
+            {stateText(name)}
           </text>
         </g>
       ))}

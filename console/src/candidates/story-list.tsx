@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { Badge } from '../components/badge';
 import { Code } from '../components/code';
+import { failureText } from '../components/failure-text';
 import { Empty } from '../components/states';
 import { Time } from '../components/time';
-import { failureText } from '../notification/words';
 import { partnerName } from '../partners/partner-name';
 import { ResultButtons } from './result-dialog';
 import type { Change, Entry, Notification } from './story';
@@ -51,13 +51,13 @@ export function StoryList({ entries }: { entries: readonly Entry[] }) {
 
 /** Shows the appointment of a booking after a change and, if the change moved the exam, its previous start. */
 function Appointment({ of: { notification }, movedFrom }: { of: Change; movedFrom: string | null }) {
-  const { booking_on: at, location_name: name, location_code: code } = notification!;
+  const { booking_on: at, location_timezone: zone, location_name: name, location_code: code } = notification!;
   return (
     <p className="hint">
-      Exam on <Time at={at} short />
+      Exam on <Time at={at} short zone={zone} />
       {movedFrom !== null && (
         <>
-          , moved from <Time at={movedFrom} short />
+          , moved from <Time at={movedFrom} short zone={zone} />
         </>
       )}
       {(name ?? code) && (

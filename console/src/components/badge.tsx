@@ -37,7 +37,7 @@ export function Badge({ state, tone = TONES[state] ?? 'quiet', children = stateT
 }
 
 /** Converts the name of a state to words: `ERROR_QUEUE` becomes "Error queue". Other strings stay as they are. */
-function stateText(state: string): string {
+export function stateText(state: string): string {
   return state === 'OK' || !/^[A-Z_]+$/.test(state)
     ? state
     : state.charAt(0) + state.slice(1).toLowerCase().replaceAll('_', ' ');

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { ChartDrawing, type ChartData } from './chart-drawing';
-import { local } from './time-text';
+import { local, zoneText } from './time-text';
 
 interface ChartProps extends ChartData {
   /** The description of the chart in one sentence, for people who cannot see the chart. */
@@ -23,6 +23,7 @@ export function Chart(props: ChartProps) {
             <i className={`swatch ${kind} ${tone}`} aria-hidden="true" /> {name}
           </span>
         ))}
+        <span className="chart-zone">{zoneText()}</span>
       </figcaption>
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>As a table</summary>

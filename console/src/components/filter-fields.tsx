@@ -59,27 +59,42 @@ function LoadedFilter({
   );
 }
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const PRESETS: readonly (readonly [label: string, days: number])[] = [
   ['24 h', 1],
   ['7 days', 7],
   ['30 days', 30],
 ];
 
-/** Shows buttons that set the period to the last 24 hours, 7 days or 30 days. */
-export function Presets({ choose }: { choose: (from: string) => void }) {
+interface PresetsProps {
+  from: string | undefined;
+  to: string | undefined;
+  choose: (from: string | undefined) => void;
+}
+
+/**
+ * Shows buttons that set the period to the last 24 hours, 7 days or 30 days. The button of the current period is shown
+ * as pressed for an hour. Another press on this button clears the period.
+ */
+export function Presets({ from = '', to, choose }: PresetsProps) {
   return (
     <div className="presets" role="group" aria-label="Last">
-      {PRESETS.map(([label, days]) => (
-        <Button
-          key={label}
-          small
-          aria-label={`Last ${label}`}
-          onPress={() => choose(`${new Date(serviceNow() - days * DAY_MS).toISOString().slice(0, 16)}:00Z`)}
-        >
-          {label}
-        </Button>
-      ))}
+      {PRESETS.map(([label, days]) => {
+        const begin = serviceNow() - days * DAY_MS;
+        const isChosen = to === undefined && Math.abs(Date.parse(from) - begin) < HOUR_MS;
+        return (
+          <Button
+            key={label}
+            small
+            aria-label={`Last ${label}`}
+            aria-pressed={isChosen}
+            onPress={() => choose(isChosen ? undefined : `${new Date(begin).toISOString().slice(0, 16)}:00Z`)}
+          >
+            {label}
+          </Button>
+        );
+      })}
     </div>
   );
 }

@@ -30,7 +30,7 @@ export function Filters({ of }: { of: readonly Filter[] }) {
         <FilterField key={filter.name} filter={filter} value={search[filter.name] ?? ''} apply={apply} />
       ))}
       {filters.some(({ name, type }) => name === 'to' && type === 'moment') && (
-        <Presets choose={(from) => set({ from, to: undefined })} />
+        <Presets from={search['from']} to={search['to']} choose={(from) => set({ from, to: undefined })} />
       )}
     </>
   );

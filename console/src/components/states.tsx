@@ -3,6 +3,7 @@ import { isPassing, ProblemError } from '../api/problem';
 import { Button } from './button';
 import { Code } from './code';
 import { CopyButton } from './copy';
+import { FAILURES, reasonText } from './failure-text';
 import { Time } from './time';
 
 /** Shows that data is being loaded. The text appears only after a delay. */
@@ -26,7 +27,8 @@ export function Empty({ children, good = false }: { children: ReactNode; good?: 
 export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof ProblemError ? error : null;
   const { detail, failure, reason, http_status: status, excerpt, allowed_from: from } = problem?.problem ?? {};
-  const partner = [failure, reason, status && `HTTP ${status}`].filter(Boolean).join(' · ');
+  const words = failure && ((FAILURES as Record<string, string>)[failure] ?? failure);
+  const partner = [words, reason && reasonText(reason), status && `HTTP ${status}`].filter(Boolean).join(' · ');
   return (
     <div className="note bad" role="alert">
       <strong>{problem?.message ?? 'This page could not be displayed'}</strong>

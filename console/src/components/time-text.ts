@@ -10,6 +10,9 @@ const FORMAT = {
 } satisfies Intl.DateTimeFormatOptions;
 const LOCAL = new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZoneName: 'short' });
 const EXACT = new Intl.DateTimeFormat('en-GB', { ...FORMAT, second: '2-digit', timeZoneName: 'short' });
+const UTC = { ...FORMAT, timeZone: 'UTC', timeZoneName: 'short' } as const;
+const IN_UTC = new Intl.DateTimeFormat('en-GB', UTC);
+const EXACT_IN_UTC = new Intl.DateTimeFormat('en-GB', { ...UTC, second: '2-digit' });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: FORMAT.day, month: FORMAT.month });
 const HOUR = new Intl.DateTimeFormat('en-GB', { hour: FORMAT.hour, minute: FORMAT.minute });
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'narrow' });
@@ -37,17 +40,21 @@ export function hourText(moment: Date): string {
   return HOUR.format(moment);
 }
 
+/** The format of each time zone of a place. The formats are kept, because a list may show hundreds of times. */
+const PLACES = new Map<string, Intl.DateTimeFormat>();
+
 /** Returns the time at a place: `14 May 2030, 09:00 in New York`. */
 export function localIn(moment: Date, zone: string): string {
-  const text = new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZone: zone }).format(moment);
+  const format = PLACES.get(zone) ?? new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZone: zone });
+  PLACES.set(zone, format);
+  const text = format.format(moment);
   return zone === 'UTC' ? `${text} UTC` : `${text} in ${cityOf(zone)}`;
 }
 
 /** Returns the time in UTC. The date is included if it differs from the local date. */
 export function utc(moment: Date, exact = false): string {
-  const text = moment.toISOString();
-  const sameDay = moment.getDate() === moment.getUTCDate();
-  return `${sameDay ? '' : `${text.slice(0, 10)} `}${text.slice(11, exact ? 19 : 16)} UTC`;
+  const text = (exact ? EXACT_IN_UTC : IN_UTC).format(moment);
+  return moment.getDate() === moment.getUTCDate() ? text.slice(text.indexOf(', ') + 2) : text;
 }
 
 export function relative(moment: Date, now: number): string {

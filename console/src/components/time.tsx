@@ -6,7 +6,7 @@ interface Props {
   at: string | null | undefined;
   /** Whether only the age is shown. The full time is then in the element's tooltip. */
   compact?: boolean;
-  /** Whether only the local time is shown, with its time zone. */
+  /** Whether only the time is shown, without its age. */
   short?: boolean;
   /** Whether seconds are shown. Only the times of technical events need them. */
   exact?: boolean;
@@ -33,16 +33,16 @@ export function Time({ at, compact = false, short = false, exact = false, zone }
         {ago}
       </time>
     );
+  const [shown, other] = zone == null ? [here, utc(moment, exact)] : [localIn(moment, zone), here];
   if (short)
     return (
-      <time dateTime={at} title={utc(moment, exact)}>
-        {here}
+      <time dateTime={at} title={other}>
+        {shown}
       </time>
     );
-  const other = zone == null ? utc(moment, exact) : here;
   return (
     <time dateTime={at} className="time" title={other}>
-      {zone == null ? here : localIn(moment, zone)}{' '}
+      {shown}{' '}
       <small>
         <span className="unseen">· {other} </span>· {ago}
       </small>

@@ -1,10 +1,10 @@
 import type { Schemas } from '../api/client';
 import { Badge } from '../components/badge';
 import { Code } from '../components/code';
+import { failureText, reasonText } from '../components/failure-text';
 import { Empty } from '../components/states';
 import { Time } from '../components/time';
 import { requestHeaders } from './curl';
-import { failureText, reasonText } from './words';
 
 export interface AttemptsProps {
   notification: Schemas['NotificationDetail'];

@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api, dataOf, type Schemas } from '../api/client';
 import { Badge } from '../components/badge';
+import { failureText } from '../components/failure-text';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
-import { notifiedText, failureText } from './words';
+import { notifiedText } from './words';
 
 type Event = Schemas['NotificationModel'];
 
@@ -55,11 +56,12 @@ export function BookingTimeline({ notification }: { notification: Schemas['Notif
 }
 
 /** Shows the new start of a moved exam, and the start that the partner's previous notification stated. */
-function Moved({ event: { previous_booking_on: from, booking_on: to } }: { event: Event }) {
+function Moved({ event }: { event: Event }) {
+  const { previous_booking_on: from, booking_on: to, location_timezone: zone } = event;
   if (from === null) return null;
   return (
     <span>
-      from <Time at={from} short /> to <Time at={to} short />
+      from <Time at={from} short zone={zone} /> to <Time at={to} short zone={zone} />
     </span>
   );
 }

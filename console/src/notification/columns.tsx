@@ -1,12 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../api/client';
 import { Code } from '../components/code';
+import { failureText } from '../components/failure-text';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { CandidateName } from './candidate-name';
 import { ExamStart } from './exam-start';
 import { PartnerLink } from './partner-link';
-import { notifiedText, failureText, retryText } from './words';
+import { notifiedText, retryText } from './words';
 import { partnerName } from '../partners/partner-name';
 
 export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [

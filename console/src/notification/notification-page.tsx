@@ -9,6 +9,7 @@ import { Button } from '../components/button';
 import { Code } from '../components/code';
 import { confirm } from '../components/confirm';
 import { Copyable, CopyButton } from '../components/copy';
+import { failureText } from '../components/failure-text';
 import { Facts, Page, Section } from '../components/page';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
@@ -18,7 +19,7 @@ import { BookingTimeline } from './booking-timeline';
 import { curlOf } from './curl';
 import { PartnerLink } from './partner-link';
 import { NotificationContent } from './notification-content';
-import { notifiedText, failureText, retryText } from './words';
+import { notifiedText, retryText } from './words';
 
 type Notification = Schemas['NotificationDetail'];
 
@@ -115,7 +116,10 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['HTTP status', notification.http_status],
           ['Retry', retryText(notification.retry)],
           ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
-          ['Exam', notification.booking_on && <Time at={notification.booking_on} />],
+          [
+            'Exam',
+            notification.booking_on && <Time at={notification.booking_on} zone={notification.location_timezone} />,
+          ],
           [
             'Candidate',
             <>

@@ -1,39 +1,8 @@
 import type { Option } from '../components/fields';
 import type { Schemas } from '../api/client';
+import { FAILURES } from '../components/failure-text';
 
 type Notification = Schemas['NotificationModel'];
-
-const FAILURES: Record<NonNullable<Notification['failure']>, string> = {
-  dns: 'Host name not found',
-  connect: 'No connection',
-  tls: 'TLS error',
-  timeout: 'No answer in time',
-  auth: 'Not authorized',
-  redirect: 'Redirect',
-  client_error: 'Refused',
-  server_error: 'Error at the partner',
-  protocol: 'Unexpected answer',
-  blocked: 'Address not allowed',
-};
-
-/**
- * Describes in words why the delivery of a notification failed. Null means that no attempt was made, because the
- * partner was DOWN.
- */
-export function failureText(failure: Notification['failure']): string {
-  return failure == null ? 'Not tried yet' : FAILURES[failure];
-}
-
-const REASONS: Record<string, string> = {
-  NO_MATCHING_RECORD: 'The partner does not know this candidate or exam',
-  GIVEN_UP: 'Automatic retries have stopped, because the partner was down or busy for too long',
-  ONLY_THIS_EVENT: 'The partner returns status 500 for this event only',
-};
-
-/** Returns the description of a failure's reason; for an unknown reason, returns its code. */
-export function reasonText(reason: string): string {
-  return REASONS[reason] ?? reason;
-}
 
 export const FAILURE_OPTIONS: readonly Option[] = [
   ...Object.entries(FAILURES).map(([failure, text]): Option => [failure, `${text} (${failure})`]),
@@ -98,6 +67,13 @@ export const RETRY_OPTIONS: readonly Option[] = [
 
 export function retryText(retry: Notification['retry']): string {
   return retry === 'AUTO' ? 'Automatic' : retry === 'MANUAL' ? 'Manual' : '–';
+}
+
+const RETRY_CAUSES: Record<string, string> = { timeout: 'No answer in time', connection: 'No connection' };
+
+/** Returns the words for a failure after which the service retries automatically. A number is an HTTP status. */
+export function retryCauseText(cause: string): string {
+  return RETRY_CAUSES[cause] ?? `HTTP ${cause}`;
 }
 
 /** Converts an event's name to words: `BOOKING_CREATED` becomes "Booking created". */

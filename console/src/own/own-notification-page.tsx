@@ -6,12 +6,13 @@ import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Copyable } from '../components/copy';
+import { failureText } from '../components/failure-text';
 import { Facts, Page } from '../components/page';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { NotificationContent } from '../notification/notification-content';
-import { notifiedText, failureText, retryText } from '../notification/words';
+import { notifiedText, retryText } from '../notification/words';
 import { ownNotificationQuery, ownSubscriptionQuery } from './own-queries';
 
 /** Shows a partner one of its notifications, with the responses from its endpoint. */
@@ -72,7 +73,10 @@ function One({ notification }: { notification: Schemas['NotificationDetail'] }) 
           ['HTTP status', notification.http_status],
           ['Retry', retryText(notification.retry)],
           ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
-          ['Exam', notification.booking_on && <Time at={notification.booking_on} />],
+          [
+            'Exam',
+            notification.booking_on && <Time at={notification.booking_on} zone={notification.location_timezone} />,
+          ],
           ['Candidate', notification.candidate_id],
           ['Created', <Time at={notification.created_datetime} />],
           ['Delivered', notification.delivered_datetime && <Time at={notification.delivered_datetime} />],

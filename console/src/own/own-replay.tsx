@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { api, dataOf, newIdempotencyKey } from '../api/client';
+import { serviceNow } from '../api/clock';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
@@ -27,7 +28,7 @@ export function OwnReplay() {
       text: 'All notifications from the last 7 days that were delivered to you will be sent again, with the same ids and content. Your program can recognise repeated notifications by the header webhook-id.',
       action: 'Replay',
       perform: async () => {
-        const from = `${new Date(Date.now() - WEEK_MS).toISOString().slice(0, 19)}Z`;
+        const from = `${new Date(serviceNow() - WEEK_MS).toISOString().slice(0, 19)}Z`;
         const params = { header: { 'Idempotency-Key': newIdempotencyKey() } };
         const started = await dataOf(api.POST('/partner/notifications/replay', { params, body: { from } }));
         void navigate({ to: '.', search: { job: started.job_id ?? undefined }, resetScroll: false });

@@ -67,7 +67,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       text: (
         <>
           <p>
-            {name ?? url ?? 'This partner'} will receive no more notifications.{' '}
+            <bdi>{name ?? url ?? 'This partner'}</bdi> will receive no more notifications.{' '}
             {waiting === 0
               ? 'No notification is waiting for this partner.'
               : `The undelivered events for ${counted(waiting, 'booking', 'bookings')} will be resolved and never sent.`}

@@ -10,11 +10,12 @@ import { Badge } from '../components/badge';
 import { LinkButton } from '../components/button';
 import { Chart } from '../components/chart';
 import { Copyable } from '../components/copy';
+import { failureText } from '../components/failure-text';
 import { Filters, type Filter } from '../components/filters';
 import { Facts, Page, Section } from '../components/page';
 import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { Time } from '../components/time';
-import { NOTIFIED_OPTIONS, eventText, failureText, notifiedText } from '../notification/words';
+import { NOTIFIED_OPTIONS, eventText, notifiedText, retryCauseText } from '../notification/words';
 import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
 import { LatestAnswer } from '../queue/latest-answer';
@@ -77,7 +78,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
           ['Changes of records', subscription.record_changes.map(notifiedText).join(', ') || 'None'],
           ['Authentication', signInText(subscription.auth)],
           ['Answer timeout', subscription.wait_ms == null ? 'Default' : `${subscription.wait_ms} ms`],
-          ['Failures retried automatically', subscription.auto_retry_on.join(', ')],
+          ['Failures retried automatically', subscription.auto_retry_on.map(retryCauseText).join(', ')],
           ['Maximum requests per second', subscription.max_per_second ?? 'No limit'],
           ['Current requests per second', subscription.pace?.toLocaleString('en')],
           ['Busy until', subscription.paused_until && <Time at={subscription.paused_until} />],

@@ -7,7 +7,7 @@ import { Form, FormField, useForm } from '../components/form';
 import { Page } from '../components/page';
 import { Shown } from '../components/states';
 import { toast } from '../components/toast';
-import { CHANGE_REASON_OPTIONS, RECORD_CHANGE_OPTIONS } from '../notification/words';
+import { CHANGE_REASON_OPTIONS, RECORD_CHANGE_OPTIONS, retryCauseText } from '../notification/words';
 import { AUTH_OPTIONS, AuthFields, authOf, emptyAuth, type AuthType } from './auth-fields';
 import { subscriptionQuery } from './partner-queries';
 import { signInText } from './sign-in-text';
@@ -25,7 +25,7 @@ export function PartnerSettingsPage() {
         <>
           <Link to="/partners">Partners</Link>
           <Link to="/partners/$id" params={{ id }}>
-            {subscription.data?.name ?? subscription.data?.partner_url ?? id}
+            <bdi>{subscription.data?.name ?? subscription.data?.partner_url ?? id}</bdi>
           </Link>
         </>
       }
@@ -101,7 +101,12 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
       <FormField form={form} name="record_changes" label="Changes of records" options={RECORD_CHANGE_OPTIONS} />
       <FormField form={form} name="wait_ms" label="Answer timeout in milliseconds" />
-      <FormField form={form} name="auto_retry_on" label="Failures retried automatically" />
+      <FormField
+        form={form}
+        name="auto_retry_on"
+        label="Failures retried automatically"
+        options={form.rule('auto_retry_on').items?.enum?.map((cause) => [cause!, retryCauseText(cause!)])}
+      />
       <FormField form={form} name="max_per_second" label="Maximum requests per second" />
       <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
       <FormField form={form} name="client_cert_pem" label="Client certificate, PEM" rows={4} />

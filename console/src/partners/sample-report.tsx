@@ -2,8 +2,9 @@ import './partners.css';
 import type { Schemas } from '../api/client';
 import { Badge, type Tone } from '../components/badge';
 import { Code } from '../components/code';
+import { failureText } from '../components/failure-text';
 import { Time } from '../components/time';
-import { eventText, failureText } from '../notification/words';
+import { eventText } from '../notification/words';
 
 type Report = Schemas['SampleReport'];
 type StepName = Report['steps'][number]['step'];

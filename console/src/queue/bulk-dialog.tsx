@@ -6,6 +6,7 @@ import { api, dataOf, newIdempotencyKey } from '../api/client';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
 import { TextField } from '../components/fields';
+import { Isolated } from '../components/isolated';
 import { ProblemNote, Shown } from '../components/states';
 import { Time } from '../components/time';
 import { notifiedText } from '../notification/words';
@@ -162,9 +163,11 @@ function Chosen({ filter }: { filter: QueueFilter }) {
   });
   return (
     <p className="hint">
-      {texts.length === 0
-        ? 'No filter is set, so the job will cover the whole error queue.'
-        : texts.map(([name, value]) => `${name}: ${value}`).join(' · ')}
+      {texts.length === 0 ? (
+        'No filter is set, so the job will cover the whole error queue.'
+      ) : (
+        <Isolated of={texts.map(([name, value]) => `${name}: ${value}`)} />
+      )}
     </p>
   );
 }

@@ -8,14 +8,16 @@ import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { useScopes } from '../api/session';
 import { counted } from '../components/counted';
+import { failureText, reasonText } from '../components/failure-text';
 import type { Option } from '../components/fields';
 import { Filters, type Filter } from '../components/filters';
 import { Shown, useInParts } from '../components/states';
 import { Table, type Column } from '../components/table';
 import { Page, Section } from '../components/page';
+import { Time } from '../components/time';
 import { LinkButton } from '../components/button';
 import { PartnerLink, PartnerSettingsLink } from '../notification/partner-link';
-import { failureText, reasonText, RETRY_OPTIONS, retryText } from '../notification/words';
+import { RETRY_OPTIONS, retryText } from '../notification/words';
 import { byLabel } from '../partners/partner-filter';
 import { partnerTitle } from '../partners/partner-name';
 import { BulkButtons } from './bulk-buttons';
@@ -83,7 +85,7 @@ const COLUMNS: readonly Column<Cause>[] = [
   {
     id: 'exam',
     header: 'Next exam',
-    as: 'time',
+    cell: ({ next_booking_on: at, next_location_timezone: zone }) => <Time at={at} zone={zone} />,
     text: ({ next_booking_on: at }) => at,
   },
   { id: 'oldest', header: 'First seen', as: 'time', text: ({ oldest: at }) => at },

@@ -1,6 +1,7 @@
 import type { Schemas } from '../api/client';
 import type { Search } from '../router-search';
-import { notifiedText, failureText, reasonText, retryText } from '../notification/words';
+import { notifiedText, retryText } from '../notification/words';
+import { failureText, reasonText } from '../components/failure-text';
 import { local } from '../components/time-text';
 
 export type QueueFilter = Schemas['NotificationFilter'];

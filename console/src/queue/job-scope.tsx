@@ -1,15 +1,16 @@
 import { AccountNameInline } from '../components/account-name';
+import { Isolated } from '../components/isolated';
 import { conditionTexts, partnerOf, type Job } from './job-text';
 
 /** Describes in words which rows a job concerns: its partner or account, by name, and the conditions of its filter. */
 export function JobScope({ job }: { job: Job }) {
   const whose = whoseOf(job);
-  const conditions = conditionTexts(job).join(' · ');
+  const conditions = conditionTexts(job);
   return (
     <>
       {whose}
-      {whose !== null && conditions !== '' && ' · '}
-      {conditions}
+      {whose !== null && conditions.length > 0 && ' · '}
+      <Isolated of={conditions} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { Schemas } from '../api/client';
 import { counted } from '../components/counted';
+import { failureText } from '../components/failure-text';
 import type { Option } from '../components/fields';
-import { failureText } from '../notification/words';
 import { partnerName } from '../partners/partner-name';
 import { filterTexts, type QueueFilter } from './filter-text';
 

@@ -5,10 +5,10 @@ import { api, dataOf, type Schemas } from '../api/client';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
+import { failureText, reasonText } from '../components/failure-text';
 import { Empty, Shown } from '../components/states';
 import { Time } from '../components/time';
 import { notificationQuery } from '../notification/notification-query';
-import { failureText, reasonText } from '../notification/words';
 import type { Search } from '../router-search';
 
 /**

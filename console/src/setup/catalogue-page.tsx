@@ -33,7 +33,7 @@ export function CataloguePage() {
               cell: ({ code }) => <Copyable text={code} />,
               text: ({ code }) => code,
             },
-            { id: 'text', header: 'Description', text: (entry) => entry.text },
+            { id: 'text', header: 'Description', as: 'name', text: (entry) => entry.text },
             {
               id: 'more',
               header: 'Details',

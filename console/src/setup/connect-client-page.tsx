@@ -249,7 +249,7 @@ function Connected({ login: { username, account_codes: accounts }, consumerKey: 
       )}
       <Facts
         of={[
-          ['User name', username],
+          ['User name', <bdi key="user">{username}</bdi>],
           ['Consumer key', <Copyable key="key" text={key} />],
           ['Token service', <Copyable key="token" text={`${base}/token`} />],
         ]}

@@ -5,6 +5,7 @@ import { useStore } from '../api/store';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Select } from '../components/fields';
+import { Isolated } from '../components/isolated';
 import { toast } from '../components/toast';
 import { chooseTheme, theme, type Theme } from './theme';
 
@@ -13,7 +14,9 @@ export function UserMenu({ session }: { session: Session }) {
     <div className="user">
       <p className="who">
         <bdi>{session.username}</bdi>
-        <small>{rightsText(session)}</small>
+        <small>
+          <Rights of={session} />
+        </small>
       </p>
       <Select
         label="Theme"
@@ -43,9 +46,11 @@ export function UserMenu({ session }: { session: Session }) {
   );
 }
 
-function rightsText(session: Session): string {
+/** Shows the accounts that the user may see. */
+function Rights({ of: session }: { of: Session }) {
   if (isPartner(session)) return 'Partner';
-  return session.scopes.includes('admin') ? 'All accounts' : session.accounts.map(({ name }) => name).join(', ');
+  if (session.scopes.includes('admin')) return 'All accounts';
+  return <Isolated of={session.accounts.map(({ name }) => name)} by=", " />;
 }
 
 async function leave(how: () => Promise<void>): Promise<void> {

@@ -4,7 +4,8 @@ import { Button } from '../components/button';
 import type { ChosenAction } from '../components/chosen';
 import { confirm } from '../components/confirm';
 import { toast } from '../components/toast';
-import { accommodationsText, nameOf, type CandidateRecord } from '../candidates/record-text';
+import { Accommodations } from '../candidates/accommodations';
+import { nameOf, type CandidateRecord } from '../candidates/record-text';
 
 /**
  * Returns a function to call after an operator's decision. It refetches the lists of records that wait for a decision,
@@ -26,7 +27,7 @@ const decline = (svc_id: string, reason: string) =>
 const release = (svc_id: string) => api.POST('/admin/eligibilities/{svc_id}/release', { params: { path: { svc_id } } });
 
 const DECLINED =
-  'The record will stay PENDING, and its status message will state the reason. You can still approve the accommodations later on the candidate’s page.';
+  'The record will stay pending, and its status message will state the reason. You can still approve the accommodations later on the candidate’s page.';
 
 /** Shows the buttons that approve or decline the accommodations in an eligibility record. */
 export function Decide({ record }: { record: CandidateRecord }) {
@@ -35,7 +36,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
   const name = nameOf(candidate);
   const asked = (
     <>
-      {accommodationsText(record)} for the test {test}.
+      <Accommodations of={record} /> for the test {test}.
     </>
   );
   async function ask(question: Parameters<typeof confirm>[0], done: string) {
@@ -52,7 +53,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
           <p>
             {asked}{' '}
             {held === null
-              ? 'The record will become ELIGIBLE. An exam can then be booked within the scheduling window.'
+              ? 'The record will become eligible. An exam can then be booked within the scheduling window.'
               : 'The accommodations will be approved, but the record will stay on hold.'}
           </p>
         ),
@@ -103,7 +104,7 @@ export function Release({ record }: { record: CandidateRecord }) {
           Reason for the hold: {reason}.{' '}
           {record.approval_pending
             ? 'The hold will be released, but the record will still be waiting for approval.'
-            : 'If no exam is booked yet, the record will become ELIGIBLE, and an exam can be booked within the scheduling window.'}
+            : 'If no exam is booked yet, the record will become eligible, and an exam can be booked within the scheduling window.'}
         </p>
       ),
       action: 'Release',
@@ -126,7 +127,7 @@ export const APPROVAL_ACTIONS: readonly ChosenAction[] = [
     verb: 'Approve',
     past: 'approved',
     primary: true,
-    text: 'The accommodations of each record will be approved. Records that are not on hold will become ELIGIBLE.',
+    text: 'The accommodations of each record will be approved. Records that are not on hold will become eligible.',
     refusal: REFUSAL,
     perform: approve,
   },
@@ -145,7 +146,7 @@ export const HOLD_ACTIONS: readonly ChosenAction[] = [
     verb: 'Release',
     past: 'released',
     primary: true,
-    text: 'The hold on each record will be released. A record will become ELIGIBLE if it has no booking and is not waiting for approval.',
+    text: 'The hold on each record will be released. A record will become eligible if it has no booking and is not waiting for approval.',
     refusal: REFUSAL,
     perform: release,
   },

@@ -9,7 +9,7 @@ import { useLive } from '../api/live';
 import { ProblemError } from '../api/problem';
 import { ROOT } from '../api/root';
 import { FROM_CONSOLE, sessionFetch, useScopes } from '../api/session';
-import { Badge } from '../components/badge';
+import { Badge, stateText } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Checkbox } from '../components/fields';
@@ -35,7 +35,7 @@ type Query = NonNullable<operations['listAllImports']['parameters']['query']>;
 const STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
 const FILTERS: readonly Filter[] = [
   { ...ACCOUNT_FILTER, main: true },
-  { name: 'state', label: 'State', options: STATES.map((state) => [state, state] as const) },
+  { name: 'state', label: 'State', options: STATES.map((state) => [state, stateText(state)] as const) },
 ];
 
 const COLUMNS: readonly Column<Import>[] = [

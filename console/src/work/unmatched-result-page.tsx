@@ -2,7 +2,7 @@ import './work.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { AccountName } from '../components/account-name';
+import { AccountName, AccountNameInline } from '../components/account-name';
 import { api, dataOf } from '../api/client';
 import { ProblemError } from '../api/problem';
 import { Badge } from '../components/badge';
@@ -15,6 +15,7 @@ import { Facts, Page, Section } from '../components/page';
 import { Empty, Loading, Shown } from '../components/states';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
+import { BookedTime } from '../candidates/booked-time';
 import { nameOf } from '../candidates/record-text';
 import { cluesOf, codeText, faultText, likenessText, type Likely, type Unmatched } from './unmatched-text';
 import { useSettled } from './use-settled';
@@ -102,7 +103,7 @@ function Waiting({ result }: { result: Unmatched }) {
     >
       <Facts
         of={[
-          ...cluesOf(result),
+          ...cluesOf(result).map(([term, value]) => [term, <bdi key={term}>{value}</bdi>] as const),
           ['Received', <Time at={result.received_datetime} key="received" />],
           ['Sent by', <bdi key="user">{result.username}</bdi>],
           ['Account', result.account_code && <AccountName code={result.account_code} />],
@@ -207,8 +208,9 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
   );
 }
 
-/** Shows an exam to which the result may belong: candidate, state, test, account and time. */
-function Exam({ of: { candidate, status, test_code, account_code, booking_on } }: { of: Record }) {
+/** Shows an exam to which the result may belong: candidate, state, test, account, time and place. */
+function Exam({ of }: { of: Record }) {
+  const { candidate, status, test_code, account_code, booking_on } = of;
   return (
     <>
       <strong>
@@ -216,7 +218,7 @@ function Exam({ of: { candidate, status, test_code, account_code, booking_on } }
       </strong>{' '}
       <Badge state={status} />
       <p className="hint">
-        <Code>{candidate.candidate_id}</Code> · <Code>{test_code}</Code> · <Code>{account_code}</Code>
+        <Code>{candidate.candidate_id}</Code> · <Code>{test_code}</Code> · <AccountNameInline code={account_code} />
         {candidate.email && ` · ${candidate.email}`}
       </p>
       <p>
@@ -224,7 +226,7 @@ function Exam({ of: { candidate, status, test_code, account_code, booking_on } }
           'Not booked'
         ) : (
           <>
-            Booked for <Time at={booking_on} />
+            Booked for <BookedTime record={of} />
           </>
         )}
       </p>

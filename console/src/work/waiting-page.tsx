@@ -1,6 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import type { RowSelectionState } from '@tanstack/react-table';
 import { useState } from 'react';
+import { AccountNameInline } from '../components/account-name';
 import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
@@ -13,7 +14,8 @@ import { later } from '../components/later';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
-import { accommodationsText, nameOf, type CandidateRecord } from '../candidates/record-text';
+import { Accommodations } from '../candidates/accommodations';
+import { accommodationNames, nameOf, type CandidateRecord } from '../candidates/record-text';
 import { APPROVAL_ACTIONS, Decide, HOLD_ACTIONS, Release, useDecided } from './decisions';
 import { WorkNav } from './work-nav';
 
@@ -43,7 +45,7 @@ const COMMON: readonly Column<CandidateRecord>[] = [
       <>
         <Code>{code}</Code>
         <small>
-          <Code>{account}</Code>
+          <AccountNameInline code={account} />
         </small>
       </>
     ),
@@ -84,12 +86,12 @@ const APPROVALS: readonly Column<CandidateRecord>[] = [
     header: 'Accommodations',
     cell: (record) => (
       <span>
-        {accommodationsText(record)}
+        <Accommodations of={record} />
         <small>{record.accommodations.map(({ accommodation_code: code }) => code).join(', ')}</small>
         {record.hold_reason !== null && <small>Also on hold: {record.hold_reason}</small>}
       </span>
     ),
-    text: accommodationsText,
+    text: (record) => accommodationNames(record).join(', '),
   },
   ...COMMON,
   { id: 'do', header: 'Action', cell: (record) => <Decide record={record} /> },

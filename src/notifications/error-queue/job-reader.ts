@@ -11,7 +11,13 @@ import { ABOUT } from '../delivery/notification-columns.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
-import { BOOKING_ON, CANDIDATE_ID, CANDIDATE_NAME, PREVIOUS_BOOKING_ON } from './notification-reader.js';
+import {
+  BOOKING_ON,
+  CANDIDATE_ID,
+  CANDIDATE_NAME,
+  LOCATION_TIMEZONE,
+  PREVIOUS_BOOKING_ON,
+} from './notification-reader.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
 /** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */
@@ -122,7 +128,7 @@ export class JobReader {
     const text = `SELECT i.notification_position AS position, n.id AS notification_id, ${ABOUT}, i.subscription_id,
         s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id,
         ${CANDIDATE_NAME} AS candidate_name, n.change_reason, ${BOOKING_ON} AS booking_on,
-        ${PREVIOUS_BOOKING_ON} AS previous_booking_on, i.outcome
+        ${PREVIOUS_BOOKING_ON} AS previous_booking_on, ${LOCATION_TIMEZONE} AS location_timezone, i.outcome
       FROM (
         SELECT * FROM job_items WHERE job_id = $1 AND notification_position > $2
           ${outcome === undefined ? '' : 'AND outcome = $4'}

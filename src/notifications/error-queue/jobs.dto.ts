@@ -3,6 +3,7 @@ import { PageQuery } from '../../platform/http/paging.js';
 import { JOB_KINDS, JOB_STATES, type JobKind, type JobState } from '../../platform/jobs/job.entity.js';
 import { Field, ObjectField } from '../../platform/validation/fields.js';
 import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
+import { timeZone } from '../../platform/validation/formats.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import { ITEM_OUTCOMES, type ItemOutcome } from '../delivery/job-item.entity.js';
 import type { NotifiedChange } from '../notified-change.js';
@@ -12,6 +13,7 @@ import {
   candidateName,
   changeReason,
   count,
+  EXAM_ZONE,
   NotificationFilter,
   PREVIOUS_BOOKING_ON_TEXT,
   reason,
@@ -248,6 +250,9 @@ export class JobItemModel {
 
   @Field(dateTime(), { always: true, description: PREVIOUS_BOOKING_ON_TEXT })
   previous_booking_on: string | null;
+
+  @Field(timeZone(), { always: true, description: EXAM_ZONE })
+  location_timezone: string | null;
 
   @Field(outcome, { required: true })
   outcome: ItemOutcome;

@@ -19,6 +19,7 @@ export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
 /** SQL: the name of the candidate; null in a notification about a change of a record, whose body contains no name. */
 export const CANDIDATE_NAME = `nullif(concat_ws(' ', n.body::json->>'candidate_fname', n.body::json->>'candidate_lname'), '')`;
+export const LOCATION_TIMEZONE = `n.body::json->>'location_timezone'`;
 
 /** SQL: the start of a moved exam before it was moved, from the booking's previous notification to the partner. */
 export const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
@@ -29,7 +30,7 @@ export const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDUL
 const LISTED = `n.position, n.id, n.account_code,
   n.subscription_id, s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id,
   ${CANDIDATE_NAME} AS candidate_name, ${BOOKING_ON} AS booking_on,
-  ${PREVIOUS_BOOKING_ON} AS previous_booking_on,
+  ${PREVIOUS_BOOKING_ON} AS previous_booking_on, ${LOCATION_TIMEZONE} AS location_timezone,
   n.change_reason, ${ABOUT}, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
   CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
   CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' AND s.delivery = 'PUSH' THEN coalesce(s.next_probe_at,
@@ -98,15 +99,15 @@ export const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-D
 const SOON = 10;
 
 /**
- * Selects the start of the next exam among the bookings that an error-queue `cause` affects. The newest event of each
- * booking contains the start of its exam.
+ * Selects the start of the next exam, and its time zone, among the bookings that an error-queue `cause` affects. The
+ * newest event of each booking contains the start of its exam.
  */
-export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (${endOfCause('n.booking_code', BOOKING_ON, 'ASC', SOON, NOW)}) soon
+export const NEXT_EXAM = `SELECT min(booking_on) AS at, (array_agg(zone ORDER BY booking_on))[1] AS zone FROM (${endOfCause('n.booking_code', BOOKING_ON, 'ASC', SOON, NOW)}) soon
   CROSS JOIN LATERAL (${lastNotified('soon.booking_code')}) notified WHERE booking_on >= ${NOW}`;
 
-/** Selects the start of a booking's exam, from its newest event. */
+/** Selects the start of a booking's exam, and its time zone, from the newest event of the booking. */
 export function lastNotified(bookingCode: string): string {
-  return `SELECT ${BOOKING_ON} AS booking_on FROM notifications n WHERE n.booking_code = ${bookingCode}
+  return `SELECT ${BOOKING_ON} AS booking_on, ${LOCATION_TIMEZONE} AS zone FROM notifications n WHERE n.booking_code = ${bookingCode}
     ORDER BY n.position DESC LIMIT 1`;
 }
 
@@ -117,7 +118,8 @@ const MADE_AT = 'n.created_datetime AS at';
  */
 const SUMMARY = prepared(
   'error-queue-summary',
-  `SELECT cause.*, s.account_code, s.name AS subscription_name, ${ADDRESS}, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
+  `SELECT cause.*, s.account_code, s.name AS subscription_name, ${ADDRESS}, oldest.at AS oldest, newest.at AS newest,
+     exam.at AS next_booking_on, exam.zone AS next_location_timezone
    FROM (${CAUSES}) cause
    JOIN subscriptions s ON s.id = cause.subscription_id AND ($1::text[] IS NULL OR s.account_code = ANY ($1))
    CROSS JOIN LATERAL (${endOfCause(MADE_AT, 'n.position', 'ASC', 1)}) oldest
@@ -153,6 +155,7 @@ type ListedRow = Omit<Notification, 'booking_code'> &
     | 'candidate_name'
     | 'booking_on'
     | 'previous_booking_on'
+    | 'location_timezone'
   > & {
     next_attempt_at: Date | null;
     page_key?: number;
@@ -262,6 +265,7 @@ export class NotificationReader {
       oldest: formatDateTime(row.oldest),
       newest: formatDateTime(row.newest),
       next_booking_on: row.next_booking_on,
+      next_location_timezone: row.next_location_timezone,
     }));
   }
 }
@@ -277,6 +281,7 @@ export function presentNotification(row: ListedRow): NotificationModel {
     candidate_name: row.candidate_name,
     booking_on: row.booking_on,
     previous_booking_on: row.previous_booking_on,
+    location_timezone: row.location_timezone,
     change_reason: row.change_reason,
     booking_code: row.booking_code,
     svc_eligiblity_id: row.svc_eligiblity_id,

@@ -3,6 +3,7 @@ import { OptionalBody } from '../../platform/http/request-form.js';
 import { Field, joined } from '../../platform/validation/fields.js';
 import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
+import { timeZone } from '../../platform/validation/formats.js';
 import { dateTime, fault, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from '../delivery/delivery.entity.js';
 import { NONE, type NotificationConditions } from '../delivery/notification-filter.js';
@@ -32,6 +33,9 @@ const retry = oneOf(['AUTO', 'MANUAL'], 'retry_unknown');
 export const changeReason = oneOf(NOTIFIED_CHANGES, 'change_reason_unknown');
 /** The description of a filter by booking. */
 export const BOOKING_OR_RECORD = 'The code of a booking or, for changes of a record, its svc_eligiblity_id.';
+/** The description of the time zone of an exam. */
+export const EXAM_ZONE =
+  'The time zone of the exam, as this notification states it. The value is null if the notification states none.';
 export const count = integer(0, Number.MAX_SAFE_INTEGER);
 export const candidateName = text({ max: 201 });
 export const CANDIDATE_NAME_TEXT =
@@ -159,6 +163,9 @@ export class NotificationModel {
   @Field(dateTime(), { always: true, description: PREVIOUS_BOOKING_ON_TEXT })
   previous_booking_on: string | null;
 
+  @Field(timeZone(), { always: true, description: EXAM_ZONE })
+  location_timezone: string | null;
+
   @Field(changeReason, { required: true })
   change_reason: NotifiedChange;
 
@@ -265,6 +272,9 @@ export class CauseModel {
 
   @Field(dateTime(), { description: 'The next exam start among its bookings. The value is null when there is none.' })
   next_booking_on: string | null;
+
+  @Field(timeZone(), { always: true, description: 'The time zone of that exam. The value is null when it is unknown.' })
+  next_location_timezone: string | null;
 }
 
 @OptionalBody
