@@ -171,7 +171,7 @@ async function see(user: ConsoleDriver, path: string, ready: string, press?: str
 }
 
 /** Returns a finding about each page, by the path of the page; without pages about which there is none. */
-function findings<T>(of: (sight: Sight) => readonly T[]): (readonly [path: string, T[]])[] {
+function findings<T>(of: (sight: Sight) => readonly T[]): (readonly [path: string, readonly T[]])[] {
   return sights.map(([path, sight]) => [path, [...of(sight)]] as const).filter(([, found]) => found.length > 0);
 }
 
