@@ -5,12 +5,12 @@ const details = (exam_code: string | null, ...codes: string[]) =>
     ({ pointer, detail }) => `${pointer}: ${detail}`,
   );
 
-test('a code that consists of ASCII letters, digits, hyphens, dots and underscores gets no warning', () => {
+test('there is no warning about a code that consists of ASCII letters, digits, hyphens, dots and underscores', () => {
   expect(details('AZaz09-._', 'P1')).toEqual([]);
   expect(details(null)).toEqual([]);
 });
 
-test('a code with blanks, slashes, punctuation or non-ASCII characters gets one warning that lists the kinds found', () => {
+test('one warning names all kinds of non-portable characters in a code, such as spaces and slashes', () => {
   expect(details('EX 1', 'A/B', 'Größe', 'a\u00a0b/ü+')).toEqual([
     '/exam_code: Some systems refuse blanks in a code.',
     '/portions/0/portion_code: Some systems refuse slashes in a code.',

@@ -50,7 +50,7 @@ describe('the text of a message', () => {
   });
 
   it.each(CONDITIONS)(
-    'the text of an alert for %s consists of whole sentences, and links to a page of the console',
+    'the text of an alert for %s has complete sentences, and links to a console page',
     (condition) => {
       const content = contentOf({ ...found, condition }, names);
       expect(content.title).toMatch(/^[A-Z0-9]/);

@@ -88,7 +88,7 @@ describe('the conditions that an alert reports', () => {
     ).toEqual([0, 700]);
   });
 
-  it('an alert reports the same condition of two partners separately', () => {
+  it('an alert reports the same condition separately for each partner', () => {
     expect(
       rounds([
         [0, [down(), down({ subject: 'partner-2' })]],
@@ -131,7 +131,7 @@ describe('the conditions that an alert reports', () => {
     expect(rounds([[3_601, [recovered(0)]]], alert)).toEqual([]);
   });
 
-  it('a failure between two checks is reported only once, and never within quiet_s seconds of the last report', () => {
+  it('a failure that began and ended between two checks is reported once, but not within quiet_s of the last report', () => {
     const over = (began: number, ended: number) =>
       down({ since: later(began), endedAt: later(ended), mark: later(ended).getTime() });
     const holds = (since: number) => down({ since: later(since), mark: later(since).getTime() });
@@ -190,7 +190,7 @@ describe('the conditions that an alert reports', () => {
     ).toEqual([5, 10]);
   });
 
-  it('an alert reports only conditions of the watched accounts and of the whole service', () => {
+  it('an alert reports only conditions that affect a watched account or the whole service', () => {
     const watching = { ...ALERT, watched_accounts: ['B'] };
     expect(rounds([[0, [down()]]], watching)).toEqual([]);
     expect(rounds([[0, [down({ accountCodes: ['A', 'B'] })]]], watching)).toEqual([0]);

@@ -20,7 +20,7 @@ test('without OIDC settings, operators cannot sign in through an identity provid
   expect(read({})).toEqual({ settings: null, faults: [] });
 });
 
-test('the groups of a user are read from the claim `groups`, unless a setting names another claim', () => {
+test('the groups of a user are read from the `groups` claim, unless a setting names another claim', () => {
   const { settings, faults } = read(ALL);
   expect(faults).toEqual([]);
   expect(settings).toMatchObject({ groupsClaim: 'groups', adminGroup: 'admins', supportGroupPrefix: null });

@@ -90,12 +90,12 @@ it('the window of a record includes both its start and its end', () => {
   expect(isInWindow(window, new Date(after.getTime() + 1))).toBe(false);
 });
 
-it('a cancelled or completed record accepts no further change of its status', () => {
+it('the status of a cancelled or completed record can no longer change', () => {
   for (const trigger of TRIGGERS)
     expect([mayTrigger('CANCELLED', trigger), mayTrigger('COMPLETED', trigger)]).toEqual([false, false]);
 });
 
-it('province_state in the United States accepts only USPS codes in upper case', () => {
+it('in the United States, province_state must be a USPS code in upper case', () => {
   for (const code of ['NY', 'DC', 'PR', 'GU', 'VI', 'AS', 'MP', 'AA', 'AE', 'AP'])
     expect([code, isUspsCode(code)]).toEqual([code, true]);
   for (const code of ['ny', 'New York', 'ZZ', 'ON', '']) expect([code, isUspsCode(code)]).toEqual([code, false]);

@@ -43,7 +43,7 @@ describe('a CSV cell', () => {
     expect(writeLine(['a,b', 'say "x"', 'two\nlines', 'plain'])).toBe('"a,b","say ""x""","two\nlines",plain\r\n');
   });
 
-  it('writes no CSV cell that a spreadsheet reads as a formula, whatever the separator and the text are', () => {
+  it('writes no CSV cell that a spreadsheet would read as a formula, regardless of the separator and the text', () => {
     fc.assert(
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 3 }), (texts) => {
         const line = writeLine(texts);

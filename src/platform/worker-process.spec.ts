@@ -53,7 +53,7 @@ describe('a worker process', () => {
     }
   });
 
-  it('every job of a worker process fails if the program of the process does not exist', async () => {
+  it('every job of a worker process fails if the program file of the process does not exist', async () => {
     const missing = new WorkerProcess<{ work: string }, string>(join(folder, 'missing.cjs'), []);
     for (let time = 0; time < 2; time++) await expect(missing.run({ work: 'one' })).rejects.toThrow();
   });

@@ -60,7 +60,7 @@ describe('the vouchers of a record', () => {
     expect(change([], held('A', 'B'))).toEqual({ redeem: [], release: ['A', 'B'], refusals: [] });
   });
 
-  it('a record redeems a voucher only once if a request repeats the code', () => {
+  it('a record redeems a voucher once, even if a request repeats the code', () => {
     expect(change(['A', 'A'], stock('A')).redeem).toEqual(['A']);
   });
 

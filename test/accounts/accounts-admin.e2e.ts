@@ -64,7 +64,7 @@ describe('an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('PUT of an account accepts the body that GET returned; null clears a retention period, but is not accepted as a name', async () => {
+  it('a PUT of an account accepts an earlier response as its body; a retention period may be null, but not the name', async () => {
     const { account_code } = (await admin('POST', '', { name: 'Board' })).body;
     const path = `/${account_code}`;
     const put = await admin('PUT', path, { photo_retention_days: 30 });

@@ -97,7 +97,7 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests/RN-W`)).body).toEqual(made);
   });
 
-  it('keeps the portions of a test in the order of the PUT', async () => {
+  it('keeps the portions of a test in the order given in the PUT request', async () => {
     await admin('PUT', `/${account}/tests/RN-3`, { name: 'RN', portions: portions('A', 'B', 'C') });
     await admin('PUT', `/${account}/tests/RN-3`, { name: 'RN', portions: portions('C', 'D', 'A') });
     expect(codesOf((await admin('GET', `/${account}/tests/RN-3`)).body)).toEqual(['C', 'D', 'A']);
@@ -271,7 +271,7 @@ describe('simultaneous changes of a test', () => {
     expect(codesOf(body)).toEqual([`P${winner}`, `Q${winner}`, 'SHARED']);
   });
 
-  it('answers simultaneous PUT and DELETE requests for a test without a 5xx', async () => {
+  it('answers simultaneous PUT and DELETE requests for a test without a server error', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>

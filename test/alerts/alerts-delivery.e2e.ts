@@ -221,7 +221,7 @@ test('a disabled or deleted alert sends none of its waiting messages', async () 
   expect(mail.mails).toEqual([]);
 });
 
-test('deletes sent messages of alerts after 30 days, and unsent ones after 7 days', async () => {
+test('the service deletes sent alert messages after 30 days, and unsent ones after 7 days', async () => {
   await alerted.put('on-call', EMAIL);
   await goDown();
   await mail.received(/is down/);

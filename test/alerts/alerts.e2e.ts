@@ -69,7 +69,7 @@ describe('the definition of an alert', () => {
     expect((await alerted.call('POST', 'on-call/test')).status).toBe(404);
   });
 
-  it('accepts a PUT of an alert with the body that GET returned, and keeps the values of its headers', async () => {
+  it('PUT of an alert accepts the body that GET returned, and keeps the alert’s header values', async () => {
     const headers = [{ name: 'Authorization', value: 'Bearer of the alert' }];
     for (const body of [EMAIL, { kind: 'WEBHOOK', url: webhook.url }, { kind: 'WEBHOOK', url: webhook.url, headers }]) {
       await alerted.put('again', body);
@@ -97,7 +97,7 @@ describe('the definition of an alert', () => {
     await alerted.call('DELETE', 'empty');
   });
 
-  it('lists alerts page by page, and records each change of an alert in the audit log', async () => {
+  it('GET lists alerts page by page, and the audit log records each change to an alert', async () => {
     for (const name of ['a', 'b', 'c']) await alerted.put(name, EMAIL);
     const first = await alerted.call('GET', '?limit=2');
     expect(first.body.map(({ name }: { name: string }) => name)).toEqual(['c', 'b']);
@@ -118,7 +118,7 @@ describe('the definition of an alert', () => {
     await alerted.call('DELETE', 'example');
   });
 
-  it('refuses an invalid body of an alert, and reports all its faults in one response', async () => {
+  it('the service refuses an invalid alert, and reports all its faults in one response', async () => {
     const answer = await alerted.call('PUT', 'wrong', {
       kind: 'EMAIL',
       to: ['nobody', 'ada@example.org'],
@@ -156,7 +156,7 @@ describe('the definition of an alert', () => {
       ['/account_codes/0 account_not_found', '/url address_blocked'],
     ],
     ['an address with a password', { kind: 'WEBHOOK', url: 'https://a:b@hooks.example/' }, ['/url url_userinfo']],
-  ])('PUT of an alert refuses %s', async (_what, body, faults) => {
+  ])('a PUT of an alert gets 400 and stores nothing: %s', async (_what, body, faults) => {
     const answer = await alerted.call('PUT', 'refused', body);
     expect([answer.status, codesOf(answer)]).toEqual([400, faults]);
     expect((await alerted.call('GET', 'refused')).status).toBe(404);
@@ -182,7 +182,7 @@ describe('the definition of an alert', () => {
     }
   });
 
-  it('encrypts an alert’s header values, never shows them, keeps them if a PUT omits headers, and sends them to no other host', async () => {
+  it('the header values of an alert are encrypted, never shown, kept if a PUT omits headers, and sent to no other host', async () => {
     const hook = { kind: 'WEBHOOK', url: `${webhook.url}/hook?key=1` };
     const headers = [{ name: 'Authorization', value: 'Bearer very-secret' }];
     const created = await alerted.put('hook', { ...hook, headers });

@@ -141,7 +141,7 @@ describe('the blocks of code in the documents', () => {
     expect(faults).toEqual([]);
   });
 
-  it('each document section with code is listed with the program that runs the code, or with the reason why none does', () => {
+  it('every document section with code has a program that runs the code, or a stated reason why none does', () => {
     const sections = documents.flatMap(sectionsOf);
     expect(sections.length).toBeGreaterThan(25);
     expect([...Object.keys(RUN_BY), ...Object.keys(NOT_RUN)].sort()).toEqual(sections.sort());

@@ -62,7 +62,7 @@ describe('the idioms of every module', () => {
     expect(handlersElsewhere(root)).toEqual(EXCEPTIONS['handlers are in *.handlers.ts']);
   });
 
-  it('controllers access the database only through a reader', () => {
+  it('controllers do not access the database themselves', () => {
     expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers access the database only through a reader']);
   });
 
@@ -70,7 +70,7 @@ describe('the idioms of every module', () => {
     expect(notifyingFiles(root)).toEqual(['src/platform/unit-of-work/hints.ts']);
   });
 
-  it('each rule about module idioms reports a planted violation', () => {
+  it('each check in this file reports a planted violation', () => {
     expect(handlersElsewhere(planted)).toEqual(['src/accounts/handles-elsewhere.ts']);
     expect(controllersWithDatabase(planted)).toEqual(['src/accounts/asks-itself.controller.ts']);
     expect(notifyingFiles(planted)).toEqual(['src/accounts/notifies-itself.ts']);

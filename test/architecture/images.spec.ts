@@ -30,7 +30,7 @@ describe('the images of the containers', () => {
     ['names a tag that moves', 'ARG NODE=node:latest\nFROM ${NODE} AS build', false],
     ['has a shortened digest', 'FROM node:24.21.0-bookworm-slim@sha256:0123', false],
     ['is pinned by a digest', `FROM node:24.21.0-bookworm-slim@sha256:${'0a'.repeat(32)}`, true],
-  ])('the image check accepts or refuses a Dockerfile whose base image %s', (_what, dockerfile, isRight) =>
+  ])('the image check requires a full version and allows a full digest: the image %s', (_what, dockerfile, isRight) =>
     expect(basesOf(dockerfile).every((base) => FULL.test(base))).toBe(isRight),
   );
 

@@ -44,7 +44,7 @@ const resolved = (example: Json): Json =>
 describe('the names of operations', () => {
   const ids = operations.map(({ name, operation }) => `${operation['operationId'] as string} ${name}`);
 
-  it('the OpenAPI document has unique operation ids, which contain no names of classes', () => {
+  it('the OpenAPI document has unique operation ids, which contain no class names', () => {
     const names = ids.map((line) => line.split(' ')[0]);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
@@ -57,7 +57,7 @@ describe('the names of operations', () => {
 });
 
 describe('the members of problems', () => {
-  it('ErrorModel in the OpenAPI document declares every additional member of a problem', () => {
+  it('ErrorModel in the OpenAPI document declares every extension member of the problems', () => {
     const declared = Object.keys(document['components'].schemas.ErrorModel.properties as object);
     const used = problemCatalogue().flatMap(({ code, members = [] }) =>
       members.map((member) => [code, member] as const),
@@ -92,7 +92,7 @@ describe('the parameters and members of the OpenAPI document', () => {
     expect(doubled).toEqual([]);
   });
 
-  it('the OpenAPI document allows null for no query parameter', () => {
+  it('the OpenAPI document does not allow null for any query parameter', () => {
     const nullable = operations.flatMap(({ name, operation }) =>
       ((operation['parameters'] ?? []) as Json[])
         .filter((parameter) => JSON.stringify(parameter).includes('"null"'))

@@ -23,7 +23,7 @@ function changedFiles(read: (file: string) => string | undefined): string[] {
 const files = readdirSync(FOLDER);
 const present = (file: string) => (files.includes(file) ? readFileSync(join(FOLDER, file), 'utf8') : undefined);
 
-test('no migration of a release has changed since the release', () => {
+test('no released migration has changed since its release', () => {
   expect(changedFiles(present)).toEqual([]);
 });
 

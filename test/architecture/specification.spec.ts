@@ -24,7 +24,7 @@ test('each sentence of the specification has one number and one test', () => {
   expect([...tested].sort()).toEqual([...numbers].sort());
 });
 
-test('docs/specification.md is identical to the page that is generated from the list of sentences', () => {
+test('docs/specification.md is identical to the page that npm run specification generates', () => {
   const made = execFileSync(process.execPath, ['scripts/specification.mjs', '--print'], {
     cwd: root,
     encoding: 'utf8',

@@ -50,7 +50,7 @@ describe('the source files', () => {
     expect(entities.filter((file) => stated.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
   });
 
-  it('the tests contain neither a skipped test nor a restriction to a single test', () => {
+  it('no test is skipped, and no test file runs only some of its tests', () => {
     const marked = /\b(it|test|describe)\.(skip|only|todo|failing)\(|\bx(it|describe)\(/;
     const tests = [...sources, ...sourcesIn(join(root, 'test'))].filter((file) => /\.(spec|e2e)\.ts$/.test(file));
     expect(tests.filter((file) => marked.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);

@@ -92,7 +92,7 @@ describe('every route of the OpenAPI document', () => {
     }
   });
 
-  it('gives byte-identical responses to requests for an unknown account and for an account that the caller may not access', async () => {
+  it('requests for an unknown account and for a forbidden account get byte-identical responses', async () => {
     const foreign = await app.given.account();
     const token = await app.given.token([await app.given.account()]);
     const routes = protectedRoutes().filter(
@@ -115,7 +115,7 @@ describe('every route of the OpenAPI document', () => {
 describe('the bearer token (RFC 6750)', () => {
   const path = '/admin/users';
 
-  it('answers malformed, unknown, expired and revoked tokens identically', async () => {
+  it('malformed, unknown, expired and revoked tokens get identical responses', async () => {
     const expired = await app.given.operator();
     await app.given.sql('UPDATE access_tokens SET expires_at = now()');
     const revoked = await app.given.operator();
@@ -128,7 +128,7 @@ describe('the bearer token (RFC 6750)', () => {
     expect(answers[0].status).toBe(401);
   });
 
-  it('reads the bearer token only from the Authorization header, with the scheme Bearer in upper or lower case', async () => {
+  it('the service reads the bearer token only from the Authorization header, and accepts Bearer in upper or lower case', async () => {
     const token = await app.given.operator();
     expect((await app.call('GET', path, { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -167,7 +167,7 @@ describe('the accounts of a user', () => {
     }
   });
 
-  it("limits a token without the admin scope to its user's accounts, even when the user has the admin scope", async () => {
+  it("a token without the admin scope is limited to its user's accounts, even when the user has the admin scope", async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });
@@ -192,7 +192,7 @@ describe('the accounts of a user', () => {
   });
 });
 
-it('limits the requests per minute of each application and user, and shows the limit in the RateLimit header', async () => {
+it('the service limits the requests per minute of each application and user, and shows the limit in the RateLimit header', async () => {
   const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '3' }, databaseUrl: app.databaseUrl });
   try {
     const token = await app.given.operator();

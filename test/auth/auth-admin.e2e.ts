@@ -55,7 +55,7 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it('accepts only usernames that consist of the characters A-Z, a-z, 0-9 and ._@+-, and answers 404 to a path with any other username', async () => {
+  it('a username consists of the characters A-Z, a-z, 0-9 and ._@+-, and a path with any other username gets 404', async () => {
     const odd = 'Zo.e_O-Neill+test@example.org';
     expect((await call('POST', '/admin/users', body({ username: odd }))).body.username).toBe(odd);
     const username = 'Zoë O’Neill';
@@ -123,7 +123,7 @@ describe('/admin/users', () => {
     ['password', 'x'.repeat(12) + '\u0000'],
     ['scopes', 'read'],
     ['account_codes', 'AB'],
-  ])('refuses an invalid %s of a user', async (name, value) => {
+  ])('refuses a user with an invalid %s', async (name, value) => {
     const answer = await call('POST', '/admin/users', body({ [name]: value }));
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].pointer).toBe(`/${name}`);
@@ -166,7 +166,7 @@ describe('/admin/users', () => {
     expect(faults(await call('PUT', `/admin/users/${user.username}`, wrong)).sort()).toEqual(all);
   });
 
-  it('refuses a user with unknown accounts, and reports their positions; refuses a username that is taken', async () => {
+  it('refuses a taken username, and reports the position of each unknown account in the request', async () => {
     const account = await app.given.account();
     const unknown = await call('POST', '/admin/users', body({ account_codes: ['NOSUCH', account, 'NONE'] }));
     expect(faults(unknown)).toEqual(['/account_codes/0 account_not_found', '/account_codes/2 account_not_found']);

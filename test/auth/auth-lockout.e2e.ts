@@ -69,7 +69,7 @@ describe('refused password grants', () => {
     await Promise.all([1, 2, 3].map(() => app.app.get(TokenRefusals, { strict: false }).write()));
   };
 
-  it('for each application and address, writes one audit row per minute with the number of refused password grants', async () => {
+  it('for each application and address, the audit log gets one row per minute with the number of refused password grants', async () => {
     const login = await oauth.login();
     await fail(login, 5);
     expect(await audited(login.consumer_key)).toEqual([]);
@@ -114,7 +114,7 @@ describe('refused password grants', () => {
     expect(found).toBe(0);
   });
 
-  it('writes the audit row of refused password grants at the end of the minute, even without a further request', async () => {
+  it('the audit row of refused password grants is written at the end of the minute, even without a further request', async () => {
     const login = await oauth.login();
     await fail(login, 1);
     await app.given.sql(`UPDATE token_refusals SET since = since - interval '1 minute'`);
@@ -124,7 +124,7 @@ describe('refused password grants', () => {
   });
 });
 
-it('with OPERATOR_PASSWORDS=off, answers users with the admin or support scope as if their password were wrong', async () => {
+it('with OPERATOR_PASSWORDS=off, users with the admin or support scope get the same answer as for a wrong password', async () => {
   const without = await startApp({ env: { ...env, OPERATOR_PASSWORDS: 'off' }, databaseUrl: app.databaseUrl });
   try {
     const elsewhere = new OAuth(without);

@@ -41,7 +41,7 @@ describe('the last operator', () => {
   const put = (username: string, body: object) => app.call('PUT', `/admin/users/${username}`, { token, body });
 
   it.each([{ disabled: true }, { scopes: ['read'] }, { scopes: null }])(
-    'refuses a change of a user that would leave no operator (%j), in the API and on the command line',
+    'refuses a change to a user that would leave no operator (%j), in the API and on the command line',
     async (change) => {
       expect((await put(second.username, change)).status).toBe(200);
       const before = (await app.call('GET', `/admin/users/${first.username}`, { token })).body;
@@ -59,7 +59,7 @@ describe('the last operator', () => {
     },
   );
 
-  it('keeps one of the last two operators enabled when they disable each other simultaneously in two processes', async () => {
+  it('when the last two operators disable each other simultaneously in two processes, one of them stays enabled', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       for (let round = 0; round < 5; round++) {
@@ -104,7 +104,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('the last operator can always use the console: its application can neither be disabled nor lose the scope admin', async () => {
+  it('the last operator can always use the console: its application can neither be disabled nor lose the admin scope', async () => {
     await signedIn(app, first);
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);

@@ -200,7 +200,7 @@ function notFound(route: string): [number, string] {
 }
 
 describe('the scope support, on every route that accepts it', () => {
-  it('every route that callers with the scope support may call has a test in this file', async () => {
+  it('every route that callers with the support scope may call has a test in this file', async () => {
     const { body } = await app.call('GET', '/openapi.json');
     const documented = Object.entries(body.paths as Record<string, Record<string, any>>).flatMap(([path, operations]) =>
       Object.entries(operations)
@@ -211,7 +211,7 @@ describe('the scope support, on every route that accepts it', () => {
     expect(documented.sort()).toEqual(walked.sort());
   });
 
-  it.each(Object.keys(LISTS))('GET %s returns to support staff only entries of their accounts', async (path) => {
+  it.each(Object.keys(LISTS))('for support staff, GET %s returns only entries of their own accounts', async (path) => {
     const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
     const answer = await ask('GET', `${path}?${query}`);
     expect(answer.status).toBe(200);
@@ -222,7 +222,7 @@ describe('the scope support, on every route that accepts it', () => {
   });
 
   it.each(Object.keys(LISTS).filter((path) => LISTS[path]))(
-    'for support staff, GET %s refuses a filter for a foreign or unknown account before it checks the other parameters',
+    'for support staff, GET %s refuses a filter for an account that is not theirs before it checks the other parameters',
     async (path) => {
       const refused = await ask('GET', `${path}?account_code=${foreign.account}&limit=0`);
       const unknown = await ask('GET', `${path}?account_code=NOBODY&limit=0`);
@@ -284,7 +284,7 @@ describe('bulk jobs of support staff', () => {
     expect(marks(mine).some((mark) => items.text.includes(mark))).toBe(true);
   });
 
-  it('shows a bulk job only to support staff who have access to all its accounts', async () => {
+  it('a bulk job is visible only to support staff who have access to all its accounts', async () => {
     const none = { ...REASON, filter: { failure: 'dns' } };
     const ofAll = await jobs.start('error-queue/resolve', { filter: { failure: 'dns' } });
     const ofBoth = (await ask('POST', '/admin/error-queue/resolve', none, supportOfBoth)).body.job_id as string;
@@ -326,7 +326,7 @@ describe('bulk jobs of support staff', () => {
     }
   });
 
-  it('does not allow support staff to pause or abort an erasure', async () => {
+  it('support staff cannot pause or abort an erasure', async () => {
     const { scene, operator } = mine.subscribed;
     const record = await app.given.eligibility(scene);
     const path = `/admin/accounts/${mine.account}/candidates/${record['candidate'].candidate_id}/erase`;

@@ -29,7 +29,7 @@ async function subscriptionOf(account: string): Promise<string> {
 }
 
 describe('the scope support', () => {
-  it("the scope `support` allows holding, releasing and approving only records of the caller's accounts", async () => {
+  it("the `support` scope allows holding, releasing and approving only records of the caller's accounts", async () => {
     const own = await app.given.eligibility(mine);
     const other = await app.given.eligibility(foreign);
     for (const [action, body] of [
@@ -46,7 +46,7 @@ describe('the scope support', () => {
     expect(refusal(await ask('POST', '/admin/eligibilities/AB2CD3EF/release'))).toEqual([404, 'eligibility_not_found']);
   });
 
-  it("the scope `support` allows reading, suspending and resuming, but not editing, subscriptions of the caller's accounts", async () => {
+  it("the `support` scope allows reading, suspending and resuming, but not editing, subscriptions of the caller's accounts", async () => {
     const own = await subscriptionOf(mine.account);
     const other = await subscriptionOf(foreign.account);
     const list = await ask('GET', '/admin/subscriptions');
@@ -77,7 +77,7 @@ describe('the scope support', () => {
       ]);
   });
 
-  it("the scope `support` allows reading only the audit rows of the caller's accounts", async () => {
+  it("the `support` scope allows reading only the audit rows of the caller's accounts", async () => {
     const own = await app.given.eligibility(mine);
     const other = await app.given.eligibility(foreign);
     const rows = (await ask('GET', '/admin/audit?action=eligibility.create&limit=200')).body as Record<
@@ -90,7 +90,7 @@ describe('the scope support', () => {
     expect(new Set(rows.map(({ account_code }) => account_code))).toEqual(new Set([mine.account]));
   });
 
-  it('a caller with the scope `support` cannot access users, applications, accounts, the catalogue or client routes', async () => {
+  it('a caller with the `support` scope cannot access users, applications, accounts, the catalogue or client routes', async () => {
     const { account } = mine;
     for (const [method, path] of [
       ['GET', '/admin/users'],
@@ -111,7 +111,7 @@ describe('the scope support', () => {
       expect([method, path, ...refusal(await ask(method, path))]).toEqual([method, path, 403, 'insufficient_scope']);
   });
 
-  it('the scope `support` can be granted to users and applications', async () => {
+  it('the `support` scope can be granted to users and applications', async () => {
     const username = app.given.unique('helper-');
     const made = await ask(
       'POST',

@@ -30,7 +30,7 @@ describe.each(['1', 'loopback'])('behind a gateway (TRUST_PROXY=%s)', (trustProx
   beforeEach(() => app.given.sql('TRUNCATE token_request_counts, token_refusals, login_attempts'));
 
   it.each(FORMS)(
-    'counts all requests of an address as one client, even if the gateway writes ports into X-Forwarded-For: %s',
+    'requests from one address count as one client, even if the gateway writes ports into X-Forwarded-For: %s',
     async (_form, entryOf) => {
       const login = await oauth.login();
       const headersOf = (port: number) => ({ 'x-forwarded-for': entryOf(port) });
@@ -53,7 +53,7 @@ describe.each(['1', 'loopback'])('behind a gateway (TRUST_PROXY=%s)', (trustProx
   );
 });
 
-it('distinguishes clients behind an inner proxy whose address in X-Forwarded-For includes a port', async () => {
+it('clients behind an inner proxy are distinguished, even if X-Forwarded-For contains a port after the address of the proxy', async () => {
   const app = await startApp({ env: { TRUST_PROXY: 'loopback,10.0.0.0/8', TOKEN_RATE_LIMIT_PER_MINUTE: '60' } });
   try {
     const oauth = new OAuth(app);

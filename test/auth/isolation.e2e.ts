@@ -202,7 +202,7 @@ describe('the isolation test', () => {
     ['counts items', 'of', 'GET /admin/overview'],
     ['reports changes', 'read', 'GET /admin/events'],
   ] as const)(
-    'the isolation test detects a snapshot that %s across accounts',
+    'the isolation test detects a leak when a snapshot for the console %s across accounts',
     async (_what, method, where) => {
       const given = jest.spyOn(Snapshots.prototype, method).mockImplementation(async function (this: Snapshots) {
         const across = await (this as unknown as { acrossAccounts(): Promise<any> }).acrossAccounts();

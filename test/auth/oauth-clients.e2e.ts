@@ -151,7 +151,7 @@ it('simple-oauth2 gets and refreshes tokens, revokes one token or both tokens, a
   });
 });
 
-it('curl gets a token with the command of the specification, whatever characters the password contains', async () => {
+it('the curl command in the specification gets a token, whatever characters the password contains', async () => {
   const commands = new OAuth(app);
   const odd = await commands.login({ scopes: ['read'] });
   const { stdout: simple } = await run('curl', [

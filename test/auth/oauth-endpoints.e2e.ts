@@ -115,7 +115,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(tokens.refresh_token)).toEqual({ active: false });
   });
 
-  it('POST /introspect reports a token as inactive as soon as its user is disabled or its application loses one of its scopes', async () => {
+  it('POST /introspect reports a token as inactive as soon as its user is disabled or its application loses a scope of the token', async () => {
     const wide = await oauth.tokens(login);
     const narrow = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(new UpdateApplication(login.consumer_key, { scopes: ['read'] }));

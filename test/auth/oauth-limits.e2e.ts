@@ -57,7 +57,7 @@ describe('limits that hold across processes', () => {
       expect(rows).toEqual([{ actor: 'system', subject: login.username }]);
     });
 
-    it('counts only consecutive wrong passwords towards a lockout', async () => {
+    it('only consecutive wrong passwords count towards a lockout', async () => {
       const login = await oauth.login();
       for (let round = 0; round < 3; round++) {
         await withWrongPassword(oauth, login);
@@ -75,7 +75,7 @@ describe('limits that hold across processes', () => {
       expect(row).toEqual({ failures: 4 });
     });
 
-    it('ends the lockout of a user name when the user gets a new password', async () => {
+    it('a new password ends the lockout of a user name', async () => {
       const login = await oauth.login();
       for (let attempt = 0; attempt < 3; attempt++) await withWrongPassword(oauth, login);
       const password = 'another new long password';
@@ -83,7 +83,7 @@ describe('limits that hold across processes', () => {
       expect((await oauth.byPassword({ ...login, password })).status).toBe(200);
     });
 
-    it('also locks unknown user names, and stores no locked user name in plain text', async () => {
+    it('unknown user names are locked too, and no locked user name is stored in plain text', async () => {
       const login = await oauth.login();
       const username = 'a password typed into the wrong field';
       await oauth.byPassword({ ...login, username });
@@ -145,7 +145,7 @@ describe('limits that hold across processes', () => {
   }, 300_000);
 
   describe('the sweep of tokens', () => {
-    it('deletes expired tokens batch by batch, and keeps valid tokens and tokens whose rows are locked', async () => {
+    it('the service deletes expired tokens in batches, and keeps valid tokens and tokens whose rows are locked', async () => {
       const login = await oauth.login();
       const live = await oauth.tokens(login);
       const dead = await oauth.tokens(login);

@@ -20,7 +20,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   const alive = async (token: string) => (await oauth.knock(login, token)).status === 404;
 
-  it('issues a new pair of tokens at each refresh, and the earlier access token stays valid', async () => {
+  it('each refresh issues a new pair of tokens, and the earlier access token stays valid', async () => {
     const first = await oauth.tokens(login);
     const answer = await oauth.byRefreshToken(login, first.refresh_token);
     expect(answer.status).toBe(200);
@@ -86,7 +86,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.body.access_token)).toBe(true);
   });
 
-  it('grants the refreshed access token a smaller scope on request, but never a larger scope', async () => {
+  it('a refreshed access token can have a smaller scope on request, but never a larger scope', async () => {
     const first = await oauth.tokens(login, { scope: 'read update' });
     const shrunk = await oauth.byRefreshToken(login, first.refresh_token, { scope: 'read' });
     expect(shrunk.body.scope).toBe('read');

@@ -102,7 +102,7 @@ describe('POST /token with grant_type=password', () => {
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
     });
 
-    it('form-decodes the consumer key and secret in Basic credentials', async () => {
+    it('the consumer key and secret in Basic credentials are form-decoded', async () => {
       const encode = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
       const credentials = `${encode(login.consumer_key)}:${encode(login.consumer_secret)}`;
       const answer = await oauth.post(
@@ -163,7 +163,7 @@ describe('POST /token with grant_type=password', () => {
       expect((await oauth.post('/token', login, filled(16 * 1024))).status).toBe(200);
     });
 
-    it('ignores unknown parameters and the charset UTF-8 in a token request', async () => {
+    it('unknown parameters and the charset UTF-8 in a token request are ignored', async () => {
       const answer = await oauth.post('/token', login, `${good()}&audience=x%0A&resource=`, {
         'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
       });

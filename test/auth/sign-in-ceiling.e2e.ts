@@ -34,7 +34,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
   const guessed = (times: number) =>
     one.given.sql(`UPDATE login_attempts SET failures = $1 WHERE consumer_key = ''`, [times]);
 
-  it('checks at most 100 wrong passwords per username and hour, across all addresses, applications and processes', async () => {
+  it('at most 100 wrong passwords are checked per username and hour, across all addresses, applications and processes', async () => {
     const login = await operator();
     const [through, elsewhere] = [new OAuth(one), new OAuth(two)];
     const refusal = (await elsewhere.byPassword(wrong(await operator()))).text;
@@ -72,7 +72,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 1 }]);
   });
 
-  it('applies the hourly limit of wrong passwords to unknown usernames and to known ones alike', async () => {
+  it('the hourly limit on wrong passwords applies to unknown and known usernames alike', async () => {
     const login = { ...(await operator()), username: 'nobody-here' };
     await signIn(one, login);
     await guessed(100);
@@ -80,7 +80,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect([answer.status, answer.body.code]).toEqual([429, 'rate_limited']);
   });
 
-  it('resets the hourly limit of wrong passwords when the user is unlocked', async () => {
+  it('unlocking a user resets the hourly limit on wrong passwords', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(100);
@@ -90,7 +90,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect((await signIn(two, login)).status).toBe(204);
   });
 
-  it('applies the hourly limit of wrong passwords to simultaneous guesses', async () => {
+  it('the hourly limit on wrong passwords applies to simultaneous guesses', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(97);

@@ -51,7 +51,7 @@ const grantOf = ({ username, password }: Login, address: string) => ({
   headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': address },
 });
 
-it('issues tokens to clients and lets operators create users while strangers flood the console’s sign-in', async () => {
+it('clients get tokens and operators can create users while strangers flood the console’s sign-in', async () => {
   const login = await oauth.login();
   const operator = await app.given.operator();
   await floodWith('/console/session', (at) => ({
@@ -71,7 +71,7 @@ it('issues tokens to clients and lets operators create users while strangers flo
   for (const response of refused) expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
 }, 180_000);
 
-it('answers token requests from other addresses and applications during a flood from one address', async () => {
+it('token requests from other addresses and applications are answered during a flood from one address', async () => {
   const flooding = await oauth.login();
   const elsewhere = await oauth.login();
   const other = await oauth.login();

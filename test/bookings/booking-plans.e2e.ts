@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('looks up the records of a batch of bookings by index, even if the query plan was made while the table was empty', async () => {
+it('the records of a batch of bookings are looked up by index, even if the query was planned while the table was empty', async () => {
   const scene = await app.given.scene();
   // Autovacuum is off, because the test must not depend on the database server's own maintenance.
   await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');

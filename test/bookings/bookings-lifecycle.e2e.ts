@@ -235,7 +235,7 @@ describe('§6 Bookings', () => {
     }
   });
 
-  it("each change of a booking raises an event with the next sequence, a later effective_date, and the request's trace id", async () => {
+  it("each change of a booking raises an event with the next sequence number, a later effective_date, and the request's trace id", async () => {
     const record = await app.given.eligibility(scene, { client_eligibility_id: app.given.unique('EL-') });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const booked = await call('POST', pathOf(record), siteBooking(), {
@@ -270,7 +270,7 @@ describe('§6 Bookings', () => {
     expect(events[1]['data']).not.toHaveProperty('location_code');
   });
 
-  it('a refused change of a booking changes no state and raises no event', async () => {
+  it('a refused change to a booking changes no state and raises no event', async () => {
     const booking = await app.given.booking(scene, await app.given.eligibility(scene));
     await call('PUT', bookingPath(booking), { ...siteBooking(), booking_on: inDays(400) });
     expect(await eventsOf(booking)).toHaveLength(1);

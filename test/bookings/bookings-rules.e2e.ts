@@ -67,7 +67,7 @@ async function statusOf(testCode = scene.testCode): Promise<string> {
 }
 
 describe('a PUT of the unchanged appointment', () => {
-  it('answers 200 to a PUT that does not change the appointment, changes nothing and raises no event', async () => {
+  it('a PUT that does not change the appointment is answered with 200, changes nothing and raises no event', async () => {
     const code = await booked();
     await app.given.settled();
     const [before, told] = [await call('GET', code), await events()];
@@ -79,7 +79,7 @@ describe('a PUT of the unchanged appointment', () => {
     expect(await events()).toEqual(told);
   });
 
-  it('a PUT that differs from the booking in a single member moves the booking', async () => {
+  it('a PUT that changes only the location name of a booking counts as moving the booking', async () => {
     const code = await booked();
     await call('PUT', code, { ...at(0), location_name: 'Shelbyville Test Center' });
     await app.given.settled();
@@ -107,7 +107,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await book(before, at(-60 * 60_000))).status).toBe(201);
   });
 
-  it('accepts an overlapping booking with allow_overlap, or after the first booking was cancelled', async () => {
+  it('an overlapping booking is accepted with allow_overlap, or after the first booking was cancelled', async () => {
     const [one, two] = [await otherTest(), await otherTest()];
     const first = await booked();
     expect((await book(one, { ...at(0), allow_overlap: true })).status).toBe(201);
@@ -124,7 +124,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await call('PUT', second, { ...at(0), allow_overlap: true })).status).toBe(200);
   });
 
-  it('accepts only one of two overlapping bookings that arrive at the same moment', async () => {
+  it('only one of two overlapping bookings that arrive at the same moment is accepted', async () => {
     for (let round = 0; round < 10; round++) {
       candidate = app.given.unique('C-');
       const tests = [await otherTest(), await otherTest(), await otherTest()];
@@ -133,7 +133,7 @@ describe('two bookings of one candidate that overlap', () => {
     }
   });
 
-  it('looks for overlapping bookings of a candidate only within one account', async () => {
+  it('bookings of one candidate in different accounts may overlap', async () => {
     await booked();
     const other = await app.given.scene();
     const there = await app.given.eligibility(other, { candidate: { candidate_id: candidate } });
@@ -170,7 +170,7 @@ describe('the cut-off for changes of a test', () => {
 });
 
 describe('an absence that is excused afterwards', () => {
-  it('raises EXCUSED_ABSENT once when an absence is excused, and makes the record ELIGIBLE again', async () => {
+  it('an excused absence raises EXCUSED_ABSENT once, and makes the record ELIGIBLE again', async () => {
     const code = await booked();
     expect((await absence(code, false)).status).toBe(204);
     expect(await statusOf()).toBe('ABSENT');
@@ -183,7 +183,7 @@ describe('an absence that is excused afterwards', () => {
     expect((await book(scene.testCode, at(0))).status).toBe(201);
   });
 
-  it('an excused absence makes the record EXPIRED if its window is over', async () => {
+  it('an excused absence makes the record EXPIRED if its eligibility window is over', async () => {
     const code = await booked();
     await absence(code, false);
     await app.given.sql(
@@ -194,7 +194,7 @@ describe('an absence that is excused afterwards', () => {
     expect(await statusOf()).toBe('EXPIRED');
   });
 
-  it('refuses to excuse an absence after which the candidate got a new eligibility or a result for the test', async () => {
+  it('an absence cannot be excused after the candidate got a new eligibility or a result for the test', async () => {
     const code = await booked();
     await absence(code, false);
     await app.given.eligibility(scene, { candidate: { candidate_id: candidate } });

@@ -77,7 +77,7 @@ describe('an entry of the change feed', () => {
     expect(told.map(({ change }) => change)).toEqual(['CREATED', 'HELD', 'RELEASED']);
   });
 
-  it('returns every member of a change feed entry', async () => {
+  it('the change feed returns every member of an entry', async () => {
     const record = await app.given.eligibility(scene);
     expect(await feed()).toEqual([
       {
@@ -97,7 +97,7 @@ describe('an entry of the change feed', () => {
     ]);
   });
 
-  it('returns an entry of the change feed with the same id in every response', async () => {
+  it('an entry of the change feed has the same id in every response', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const ids = (await feed()).map((entry) => entry['id']);
@@ -133,7 +133,7 @@ describe('an entry of the change feed', () => {
     ]);
   });
 
-  it('adds no entry to the change feed for a request that is refused or changes nothing', async () => {
+  it('a request that is refused or changes nothing adds no entry to the change feed', async () => {
     const record = await app.given.eligibility(scene);
     await call('PUT', examPath(scene, record), (await call('GET', examPath(scene, record))).body[0]);
     await call('POST', `/accounts/${scene.account}/candidates`, app.given.eligibilityBody('unknown'));
@@ -153,7 +153,7 @@ describe('an entry of the change feed', () => {
 });
 
 describe('a booking in the change feed', () => {
-  it('adds one entry for each change of a booking, with the notification that partners receive', async () => {
+  it('each change of a booking adds one entry to the change feed, with the notification that partners receive', async () => {
     const subscribed = await Subscribed.start(app, {}, { scene });
     const one = await app.given.eligibility(scene);
     const booking = await app.given.booking(scene, one);
@@ -207,7 +207,7 @@ const REMOTE = {
 };
 
 describe('a result in the change feed', () => {
-  it('adds one entry for each result: the first with its notification and status COMPLETED, later entries marked as revised', async () => {
+  it('each result adds one entry: the first has the notification and status COMPLETED, and later entries are marked as revised', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(scene);
     const booking = await app.given.booking(scene, record);
@@ -230,7 +230,7 @@ describe('a result in the change feed', () => {
     expect(await changes()).toEqual(['CREATED', 'SCHEDULED', 'RESULT_RECEIVED', 'RESULT_REVISED']);
   });
 
-  it('adds an entry without a change of status for a simulated exam, and another entry when the real exam is taken', async () => {
+  it('the change feed gets an entry without a change of status for a simulated exam, and another entry for the real exam', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(scene);
     const examMetaData = { examCode: record['svc_eligiblity_id'] };
@@ -264,7 +264,7 @@ describe('a result in the change feed', () => {
 });
 
 describe('an expiry in the change feed', () => {
-  it('adds one entry for an expired record, with the time of its expiry, even if several expiry sweeps run at once', async () => {
+  it('simultaneous expiry sweeps add only one entry for an expired record, with the time of its expiry', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await Promise.all(Array.from({ length: 5 }, sweep));
@@ -275,7 +275,7 @@ describe('an expiry in the change feed', () => {
     ]);
   });
 
-  it('adds the entry of an expiry even if a new record replaces the expired record before the expiry sweep', async () => {
+  it('an expiry is in the change feed even if a new record replaces the expired record before the expiry sweep runs', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await app.given.eligibility(scene, { candidate: record['candidate'] });
@@ -283,7 +283,7 @@ describe('an expiry in the change feed', () => {
     expect(await changes()).toEqual(['CREATED', 'EXPIRED', 'CREATED']);
   });
 
-  it('the change feed lists an expiry before all later changes, even if they are made before the expiry sweep runs', async () => {
+  it('the change feed lists an expiry before all later changes, even changes that are made before the expiry sweep runs', async () => {
     const admin = (record: Entry, what: string, body?: object) =>
       call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
     const voucher = await app.given.voucher(scene.account);
@@ -313,7 +313,7 @@ describe('an expiry in the change feed', () => {
     }
   });
 
-  it('adds no second entry for an expiry that an update of the record caused', async () => {
+  it('an update that makes a record expire adds only one entry to the change feed', async () => {
     const record = await app.given.eligibility(scene);
     const body = (await call('GET', examPath(scene, record))).body[0];
     await call('PUT', examPath(scene, record), { ...body, eligibility_end_date: '2020-01-01T00:00:00Z' });
@@ -326,7 +326,7 @@ describe('an expiry in the change feed', () => {
 });
 
 describe('the pages of the change feed', () => {
-  it('links every page of the change feed to the next page, even an empty page', async () => {
+  it('every page of the change feed, even an empty page, has a link to the next page', async () => {
     let { entries, next } = await page();
     expect(entries).toEqual([]);
     await app.given.eligibility(scene);
@@ -374,12 +374,12 @@ describe('the pages of the change feed', () => {
     ['after=nonsense', 'after', 'cursor_invalid'],
     ['limit=0', 'limit', 'limit_invalid'],
     ['kind=ALL', 'kind', 'kind_unknown'],
-  ])('the change feed refuses %s with 400', async (query, parameter, code) => {
+  ])('a request for the change feed with %s is answered with 400', async (query, parameter, code) => {
     const answer = await call('GET', `/accounts/${scene.account}/changes?${query}`);
     expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ parameter, code })]]);
   });
 
-  it('the change feed refuses a cursor that another list has returned', async () => {
+  it('the change feed does not accept a cursor from another list', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const list = await call('GET', `/accounts/${scene.account}/eligibilities?limit=1`);
@@ -387,7 +387,7 @@ describe('the pages of the change feed', () => {
     expect((await call('GET', `/accounts/${scene.account}/changes?after=${cursor}`)).status).toBe(400);
   });
 
-  it('the change feed requires the scope `read`', async () => {
+  it('the change feed requires the `read` scope', async () => {
     const token = await app.given.token([scene.account], ['create']);
     expect((await call('GET', `/accounts/${scene.account}/changes`, undefined, token)).status).toBe(403);
   });
@@ -399,7 +399,7 @@ const partitions = async () =>
   )) as { relname: string }[];
 
 describe('the retention of the change feed', () => {
-  it('deletes expired entries month by month, and answers 410 to a cursor that points to a deleted month', async () => {
+  it('expired entries are deleted month by month, and a cursor that points to a deleted month gets 410', async () => {
     const { next } = await page();
     await app.given.sql(
       `CREATE TABLE changes_202001 PARTITION OF changes FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')`,
@@ -461,7 +461,7 @@ describe('dropping a month of the change feed', () => {
       expect(await app.given.sql(`SELECT to_regclass('changes_2020${month}') AS it`)).toEqual([{ it: null }]);
     });
 
-  it('the change feed accepts a cursor whose month is dropped while the request is waiting for a transaction', async () => {
+  it('a request to the change feed succeeds even if the month of its cursor is deleted while the request waits for a transaction', async () => {
     const path = await readUpTo('02', Math.floor(Date.now() / 1000));
     const other = new pg.Client({ connectionString: app.databaseUrl });
     await other.connect();
@@ -490,7 +490,7 @@ describe('dropping a month of the change feed', () => {
     }
   });
 
-  it('the change feed refuses a cursor from the first day after a dropped month, because changes of a late transaction may be missing', async () => {
+  it('a cursor from the first day after a deleted month gets 410, because changes of a late transaction may be missing', async () => {
     const told = Date.UTC(2020, 3, 1, 1) / 1000;
     const path = await readUpTo('03', told);
     await app.given.sql(
@@ -528,7 +528,7 @@ describe('entries of past months', () => {
     expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
   };
 
-  it('the change feed returns entries of a past month during their retention, and answers 410 to a cursor from that month afterwards', async () => {
+  it('the change feed keeps a past month for the retention period, and then answers 410 to a cursor from that month', async () => {
     const today = new Date();
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });

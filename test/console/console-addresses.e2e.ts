@@ -90,7 +90,7 @@ describe('addresses from untrusted sources', () => {
     expect(driver.refusals().every((refusal) => refusal.startsWith('400 GET '))).toBe(true);
   });
 
-  it('a console page ignores unknown, repeated or bracketed filters in its address', async () => {
+  it('a console page ignores filters in its address that are unknown, are repeated or contain brackets', async () => {
     for (const search of [
       '?__proto__[hacked]=1',
       '?constructor=1&toString=2',
@@ -126,7 +126,7 @@ describe('addresses from untrusted sources', () => {
   );
 
   it.each(['/notifications', '/queue/notifications', '/work/approvals', '/work/unmatched', '/work/imports'])(
-    'the list %s shows that the item does not exist when its address names an unknown item as open',
+    'when the address of the list %s names an unknown item to open, the list shows that the item does not exist',
     async (path) => {
       for (const id of [UNKNOWN, `A/${UNKNOWN}`, MARKUP, SCRIPT, '..%2f..%2fadmin', '\u0000', "'"]) {
         await driver.goTo(`${path}${query('open', id)}`);

@@ -119,7 +119,7 @@ describe('an item beside its list', () => {
     await driver.title('Error queue');
   });
 
-  it('a click with Ctrl opens the page of the item in a new tab, and "Open page" opens it in the same tab', async () => {
+  it('Ctrl+click opens the page of the item in a new tab, and "Open page" opens it in the same tab', async () => {
     const [tab] = await Promise.all([
       driver.page.context().waitForEvent('page'),
       link(3).click({ modifiers: ['ControlOrMeta'] }),
@@ -201,7 +201,7 @@ describe('the work lists', () => {
     await itemTitle(/Heldly/).waitFor();
   });
 
-  it('a list adds new rows while the pointer is on the open item, because the item does not move', async () => {
+  it('a list adds new rows even while the pointer is on the item that is open beside the list', async () => {
     const special_accommodations = [await app.given.accommodation(subscribed.scene.account, true)];
     await record({ last_name: 'Firstly', special_accommodations });
     await driver.goTo('/work/approvals');
@@ -211,7 +211,7 @@ describe('the work lists', () => {
     await row('Secondly').waitFor();
   });
 
-  it('an accepted result is closed, and an import opens with its refused rows', async () => {
+  it('the open item closes when its result is accepted, and an open import shows its refused rows', async () => {
     await record({ first_name: 'Grace', last_name: 'Stray', email: 'stray@example.org' });
     const body = registrationBody({
       examMetaData: { examCode: 'NOWHERE' },

@@ -38,7 +38,7 @@ async function openPartner(): Promise<void> {
 }
 
 describe('the charts of the console', () => {
-  it('a chart stacks failed attempts on top of delivered attempts, and hatches failed attempts in bars and legend', async () => {
+  it('a chart stacks failed attempts on top of delivered attempts, and hatches failed attempts in the bars and in the legend', async () => {
     await openPartner();
     const [failed, delivered] = [await boxOf('.chart-bar.bad'), await boxOf('.chart-bar.good')];
     expect(Math.abs(failed.x - delivered.x)).toBeLessThan(1);

@@ -33,7 +33,7 @@ async function clicksOf(job: () => Promise<void>): Promise<number> {
 }
 
 describe('the work of an operator in the console, from Home', () => {
-  it('an operator who types a name sees with one click whether the partner was notified of a moved exam', async () => {
+  it('after typing a name, an operator needs one click to see whether the partner was notified of a moved exam', async () => {
     const made = await record({ first_name: 'Moved', last_name: 'Exam' });
     const { booking_code: code } = await app.given.booking(subscribed.scene, made);
     await subscribed.reschedule(code as string);

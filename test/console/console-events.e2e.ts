@@ -134,7 +134,7 @@ it('the event stream reports a list as changed when one item is added while anot
   listener.stop();
 }, 60_000);
 
-it('the event stream sends staff only the changes of their accounts', async () => {
+it('the event stream sends support staff only the changes in their own accounts', async () => {
   const mine = await Listener.of(await app.given.token([subscribed.scene.account], ['support']));
   const other = await Listener.of(await app.given.token([(await app.given.scene()).account], ['support']));
   await aLook();
@@ -203,7 +203,7 @@ it('an open event stream does not extend the session, and is closed when the ses
   expect(listener.text.endsWith('event: end\ndata: {}\n\n')).toBe(true);
 }, 60_000);
 
-it('refuses the event stream to clients, and refuses more than ten streams of one user', async () => {
+it('clients cannot open the event stream, and a user can open at most ten streams', async () => {
   expect((await Listener.of(subscribed.scene.token)).response.status).toBe(403);
   const token = await app.given.operator();
   const listeners = await Promise.all(Array.from({ length: 10 }, () => Listener.of(token)));

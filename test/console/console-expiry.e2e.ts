@@ -58,7 +58,7 @@ describe('a session that expires while a form is being filled in', () => {
     expect(unauthorized()).toEqual([`401 POST /admin/eligibilities/${id}/hold`]);
   });
 
-  it('a set-up form keeps its input when the new sign-in fails with a wrong password or is closed with Escape', async () => {
+  it('a set-up form keeps its input when the new sign-in fails with a wrong password or its dialog is closed with Escape', async () => {
     const username = app.given.unique('late-');
     await driver.goTo('/setup/users');
     await driver.button('New user …').click();

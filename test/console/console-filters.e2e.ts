@@ -38,7 +38,7 @@ describe('the filters above a list', () => {
     },
   );
 
-  it('the button "Filter" opens the hidden filters; a hidden filter that is set has a chip, which can remove the filter', async () => {
+  it('the "Filter" button opens the hidden filters, and each hidden filter that is set has a chip that can remove it', async () => {
     await driver.goTo('/queue/notifications');
     await driver.page.getByText('3 rows', { exact: true }).waitFor();
     await driver.button('Filter').click();
@@ -60,7 +60,7 @@ describe('the filters above a list', () => {
     expect(await driver.page.evaluate('document.activeElement.textContent')).toBe('Filter');
   });
 
-  it('a text filter behind the button "Filter" applies on Enter, or on a click outside the panel', async () => {
+  it('a text filter in the "Filter" panel applies on Enter, or on a click outside the panel', async () => {
     await driver.goTo('/queue/notifications');
     for (const leave of [
       () => driver.page.keyboard.press('Enter'),
@@ -76,7 +76,7 @@ describe('the filters above a list', () => {
     }
   });
 
-  it('the chip of a filter shows an account by its name, and a time in the time zone of the browser', async () => {
+  it("a filter's chip shows an account by its name, and a time in the browser's time zone", async () => {
     await driver.goTo('/audit?from=2030-05-14T13:00:00Z');
     await chip('Time from: 14 May 2030, 09:00 GMT-4').waitFor();
     const { account } = subscribed.scene;

@@ -37,7 +37,7 @@ describe('the home page of the console', () => {
     await driver.expectGoodPage('home-well');
   });
 
-  it('the home page shows without a reload that deliveries to an UP partner fail, and how many notifications are undelivered', async () => {
+  it('without a reload, the home page shows that deliveries to an UP partner fail and how many notifications are undelivered', async () => {
     subscribed = await Subscribed.start(app);
     subscribed.partner.answer({ status: 400, body: ConsoleDriver.MARKUP });
     await subscribed.booking();
@@ -100,7 +100,7 @@ describe('the home page of the console', () => {
     await driver.expectGoodPage('partners-failing');
   });
 
-  it('the count of failed attempts on the home page is no link, because no list has exactly these attempts', async () => {
+  it('the count of failed attempts on the home page is not a link, because no list shows exactly these attempts', async () => {
     await driver.goTo('');
     await driver.page.getByText('3 failed').waitFor(COUNTED);
     expect(await driver.link('3 failed').count()).toBe(0);

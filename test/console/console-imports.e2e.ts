@@ -73,7 +73,7 @@ describe('imports in the console', () => {
 
   it('after a reload, the refused rows of an import can be downloaded once the operator has chosen the file again', async () => {
     await driver.page.reload();
-    await driver.button('Choose the imported file to download its refused rows …').waitFor();
+    await driver.button('Choose the file again to download the refused rows …').waitFor();
     const refused = await downloaded(() =>
       driver.page
         .locator('input[type="file"]')
@@ -104,7 +104,7 @@ describe('imports in the console', () => {
 });
 
 describe('the rows of an imported file', () => {
-  it('a line break within quotes does not end a row of a CSV file, and each row has the number of its first line', () => {
+  it('a line break within quotes does not end a CSV row, and each row has the number of the line on which it begins', () => {
     expect(rowsOf('a,b\n"x\ny",1\r\nz,2\n', true)).toEqual([
       { line: 1, text: 'a,b' },
       { line: 2, text: '"x\ny",1' },
@@ -116,11 +116,11 @@ describe('the rows of an imported file', () => {
     expect(rowsOf('{"a":"\\""}\n{}', false).map(({ line }) => line)).toEqual([1, 2]);
   });
 
-  it('the console reads CSV cells with quotes, doubled quotes, and an apostrophe against formulas', () => {
+  it('the console reads CSV cells with quotes, with doubled quotes, and with an apostrophe before a formula', () => {
     expect(cellsOf(`1,"a ""b"", c",,'=1+1,`)).toEqual(['1', 'a "b", c', '', '=1+1', '']);
   });
 
-  it('the file of refused rows keeps the separator line and the header of the imported file', () => {
+  it('the file of refused rows keeps the "sep=" line and the header of the imported file', () => {
     expect(refusedPart('sep=;\nh;i\n1;2\n3;4\n', new Set([4]), true)).toBe('sep=;\r\nh;i\r\n3;4\r\n');
     expect(refusedPart('{"a":1}\n{"a":2}\n', new Set([2]), false)).toBe('{"a":2}\r\n');
   });

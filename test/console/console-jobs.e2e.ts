@@ -51,7 +51,7 @@ describe('the page of a job', () => {
     await row('Slow').getByText('DELIVERED').waitFor();
   });
 
-  it('a job without a partner names its account and the conditions of its filter, and each of its rows names the candidate and the exam', async () => {
+  it('a job that is not limited to one partner shows its account and filter, and its rows name the candidate and the exam', async () => {
     moved = await Subscribed.start(app, { name: 'Moved' });
     const { account } = moved.scene;
     await moved.admin('PUT', `accounts/${account}`, { name: 'Board of Lyon' });
@@ -101,7 +101,7 @@ describe('the page of a job', () => {
 });
 
 describe('the dialog for an action on all rows of a filter', () => {
-  it('the dialog for a bulk action lists the notifications that the job processes first', async () => {
+  it('the dialog for a bulk action lists the first notifications that the job will process', async () => {
     quick.partner.answer({ status: 200 });
     quick.partner.requests.length = 0;
     await queueMany(quick, 7);

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe('keyboard shortcuts of the console', () => {
-  it('the key ? shows the list of keyboard shortcuts, but types a question mark in a field', async () => {
+  it('the ? key shows the list of keyboard shortcuts, but types a question mark in a field', async () => {
     await driver.goTo('/candidates');
     await driver.title('Candidates');
     await driver.page.keyboard.press('?');

@@ -35,7 +35,7 @@ describe('a service that stops answering', () => {
     ['/partners', 'The board'],
     ['/queue', 'The error queue is empty'],
   ])(
-    'after ten seconds without data from the event stream, the page %s shows since when it has had no live updates',
+    'after ten seconds without data from the event stream, the page %s shows when its live updates stopped',
     async (path, content) => {
       await driver.goTo(path);
       await driver.page.locator('main').getByText(content).first().waitFor();
@@ -56,7 +56,7 @@ describe('a service that stops answering', () => {
     180_000,
   );
 
-  it('a request that the service does not answer ends at its time limit, and is repeated only after "Try again"', async () => {
+  it('a request that the service does not answer times out, and is repeated only after "Try again"', async () => {
     const pattern = /\/admin\/audit\?/;
     let requests = 0;
     await driver.page.route(pattern, () => void requests++);

@@ -85,7 +85,7 @@ describe('the look of the product', () => {
       expect([path, colorScheme, look]).toEqual([path, colorScheme, colorScheme === 'light' ? light : dark]);
   }, 60_000);
 
-  it('the pages that the service renders itself are accessible and fit into 360 px, in both themes', async () => {
+  it('the pages that the service renders itself are accessible and fit a screen 360 px wide, in both themes', async () => {
     const { page, complaints, refusals } = await openPage(driver.browser);
     for (const path of ['/', '/problems', '/problems/voucher_expired', '/guide/', '/guide/install.html'])
       for (const colorScheme of ['light', 'dark'] as const)

@@ -29,7 +29,7 @@ const row = (text: string | RegExp) => driver.page.getByRole('row').filter({ has
 const search = (name: string) => new URL(driver.page.url()).searchParams.get(name);
 
 describe('names of accounts and partners in the console', () => {
-  it('an operator finds an account by part of its name, typed without accents, and sees only its data', async () => {
+  it('an operator can find an account by part of its name, typed without accents, and then sees only data of this account', async () => {
     await driver.goTo('/partners');
     await row('The registry').getByText('Board of Nürnberg').waitFor();
     await row('College bridge').waitFor();
@@ -141,7 +141,7 @@ describe('names of accounts and partners in the console', () => {
     expect(users).toEqual([{ subscription_ids: [college.id] }]);
   });
 
-  it('the question before rights of a user are removed shows accounts and partners by their names', async () => {
+  it("the confirmation dialog for the removal of a user's rights shows accounts and partners by name", async () => {
     await driver.goTo('/setup/users');
     await driver.button('Edit bridge.staff').click();
     await driver.inDialog('Remove College of Lyon').click();
@@ -155,13 +155,13 @@ describe('names of accounts and partners in the console', () => {
     await driver.told('Saved.');
   });
 
-  it('the pages of a catalogue show the name of their account', async () => {
+  it("the pages of an account's catalogue show the name of the account", async () => {
     await driver.goTo(`/setup/accounts/${college.scene.account}/tests`);
     await driver.page.getByRole('navigation', { name: 'Breadcrumb' }).getByText('College of Lyon').waitFor();
     await driver.page.getByRole('table', { name: 'Tests of College of Lyon' }).waitFor();
   });
 
-  it('staff of one account see its name, and can choose no other account', async () => {
+  it("support staff of a single account see the account's name, and cannot choose another account", async () => {
     const staff = await driver.another('/partners', { scopes: ['support'] });
     const { account } = staff.operator;
     await staff.page.locator('.who').getByText(`Board ${account}`, { exact: true }).waitFor();

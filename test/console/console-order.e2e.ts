@@ -80,7 +80,7 @@ describe('the figures of the home page', () => {
 });
 
 describe('a list of the console', () => {
-  it('clicks on a column header sort a list in ascending order, descending order, then its original order', async () => {
+  it('successive clicks on a column header sort a list in ascending, then in descending, then in its original order', async () => {
     await driver.goTo('/notifications?state=ERROR_QUEUE');
     await driver.page.getByText('3 rows', { exact: true }).waitFor();
     expect(await firstCells()).toEqual([soon, soonest, later]);

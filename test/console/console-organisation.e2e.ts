@@ -51,7 +51,7 @@ async function signIn(jar = new CookieJar()): Promise<{ jar: CookieJar; status: 
 const session = async (jar: CookieJar) => (await call(jar, '/console/session')).body.session;
 
 describe('signing in at the organisation', () => {
-  it('grants the scope admin to members of the admin group who sign in by authorization code with PKCE, state and nonce', async () => {
+  it('members of the admin group who sign in by authorization code with PKCE, state and nonce get the `admin` scope', async () => {
     await provider.person({ sub: 'person-1', preferred_username: 'maria', groups: ['exam-admins', 'staff'] });
     const jar = new CookieJar();
     const first = await jar.visit(start());
@@ -79,7 +79,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
   });
 
-  it("a sign-in grants the scope `support` for the existing accounts that the person's group names contain", async () => {
+  it("a sign-in grants the `support` scope for each existing account whose code is in one of the person's group names", async () => {
     const groups = [`exam-support-${account}`, 'exam-support-GONE'];
     await provider.person({ sub: 'person-2', email: 'jo.doe@example.org', groups });
     const { jar } = await signIn();
@@ -93,7 +93,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/admin/users')).status).toBe(403);
   });
 
-  it('reads the groups of a person at each sign-in, and removes the rights of a group that the person has left', async () => {
+  it("each sign-in reads the person's groups, and removes the rights of a group that the person has left", async () => {
     const person = { sub: 'person-3', preferred_username: 'kim' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -110,7 +110,7 @@ describe('signing in at the organisation', () => {
     expect(await session(again.jar)).toBeNull();
   });
 
-  it('refuses the sign-in of a person without a matching group, and creates no user', async () => {
+  it('the sign-in of a person without a matching group is refused, and no user is created', async () => {
     await provider.person({ sub: 'person-4', preferred_username: 'stranger' });
     const { status, page, jar } = await signIn();
     expect(status).toBe(403);
@@ -137,7 +137,7 @@ describe('signing in at the organisation', () => {
     expect((await session((await signIn()).jar)).username).toBe('person-10');
   });
 
-  it('refuses the sign-in of a user who was disabled in the service', async () => {
+  it('the sign-in of a user who was disabled in the service is refused', async () => {
     await provider.person({ sub: 'person-6', preferred_username: 'lee', groups: ['exam-admins'] });
     const { jar } = await signIn();
     await app.given.sql(`UPDATE users SET disabled = true WHERE username = 'lee'`);
@@ -145,7 +145,7 @@ describe('signing in at the organisation', () => {
     expect((await signIn()).status).toBe(403);
   });
 
-  it('accepts a response of the identity provider once, and only in the browser that began the sign-in', async () => {
+  it('a response of the identity provider is accepted once, and only in the browser that began the sign-in', async () => {
     await provider.person({ sub: 'person-7', preferred_username: 'noor', groups: ['exam-admins'] });
     const jar = new CookieJar();
     const [, address] = await jar.follow(start(), isCallback);
@@ -165,7 +165,7 @@ describe('signing in at the organisation', () => {
     expect((await fetch(tampered, { redirect: 'manual', headers: { cookie: kept } })).status).toBe(400);
   });
 
-  it('completes a sign-in once, even if two processes receive its callback at the same moment', async () => {
+  it('a sign-in is completed once, even if two processes receive its callback at the same moment', async () => {
     await provider.person({ sub: 'person-12', preferred_username: 'once', groups: ['exam-admins'] });
     const second = await startApp({
       databaseUrl: app.databaseUrl,
@@ -194,7 +194,7 @@ describe('signing in at the organisation', () => {
     }
   });
 
-  it('lets two tabs of a browser sign in at the same time, and limits the cookies of unfinished sign-ins', async () => {
+  it('two tabs of a browser can sign in at the same time, and the number of cookies for unfinished sign-ins is limited', async () => {
     await provider.person({ sub: 'person-13', preferred_username: 'tabs', groups: ['exam-admins'] });
     const jar = new CookieJar();
     const first = await jar.visit(start());
@@ -208,7 +208,7 @@ describe('signing in at the organisation', () => {
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(5);
   });
 
-  it('records in the audit log only the rights that groups added or removed at the sign-in', async () => {
+  it('the audit log records only the rights that groups added or removed at the sign-in', async () => {
     const person = { sub: 'person-14', preferred_username: 'audited' };
     const changed = async () => {
       const rows = await app.given.sql(
@@ -234,7 +234,7 @@ describe('signing in at the organisation', () => {
     ]);
   });
 
-  it("refuses the sign-in, and changes nothing, when the identity provider does not send the person's groups", async () => {
+  it("a sign-in is refused, and changes nothing, when the identity provider does not send the person's groups", async () => {
     const person = { sub: 'person-15', preferred_username: 'many' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -251,21 +251,21 @@ describe('signing in at the organisation', () => {
   });
 
   it.each(['exam-support-A\u0000B', 'exam-support-\ud800', `exam-support-${'A'.repeat(1000)}`])(
-    'a sign-in through the identity provider grants no account for the group %j',
+    'a sign-in through the identity provider grants access to no account for the group %j',
     async (group) => {
       await provider.person({ sub: 'person-16', preferred_username: 'odd\u0000', groups: [group, 'exam-admins'] });
       expect(await session((await signIn()).jar)).toMatchObject({ username: 'odd-', scopes: ['admin'] });
     },
   );
 
-  it.each([' ', 'ü', 'x'.repeat(256), 'a\u0007b'])('refuses the sign-in with the subject %j', async (sub) => {
+  it.each([' ', 'ü', 'x'.repeat(256), 'a\u0007b'])('a sign-in with the subject %j is refused', async (sub) => {
     await provider.person({ sub, preferred_username: 'nobody-at-all', groups: ['exam-admins'] });
     const { status, jar } = await signIn();
     expect([status, await session(jar)]).toEqual([502, null]);
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'nobody-at-all'`)).toEqual([]);
   });
 
-  it('the last operator who can sign in keeps the scope admin, even if no group of the operator grants this scope any longer', async () => {
+  it("the last operator who can sign in keeps the `admin` scope, even if none of the operator's groups grants it any longer", async () => {
     const person = { sub: 'person-17', preferred_username: 'last' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -320,7 +320,7 @@ describe('signing out', () => {
     app.call('DELETE', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
   it.each(['/console/session', '/console/sessions'])(
-    'DELETE %s returns, on request, the sign-out address of the identity provider',
+    'DELETE %s returns the sign-out address of the identity provider if the request asks for it',
     async (path) => {
       await provider.person({ sub: 'person-8', preferred_username: 'robin', groups: ['exam-admins'] });
       const { jar } = await signIn();
@@ -344,7 +344,7 @@ describe('signing out', () => {
     },
   );
 
-  it('returns the sign-out address of the identity provider only if requested, and never to a user who signed in by password', async () => {
+  it("a sign-out returns the identity provider's sign-out address only on request, and never to a user who signed in by password", async () => {
     await provider.person({ sub: 'person-9', preferred_username: 'sam', groups: ['exam-admins'] });
     const { jar } = await signIn();
     const plain = await signOut(jar, '/console/session');
@@ -391,7 +391,7 @@ describe('signing in and out in a browser', () => {
     }
   });
 
-  it('a partner can sign in with a password even under OPERATOR_PASSWORDS=off, unlike an operator', async () => {
+  it('a partner can sign in with a password even under OPERATOR_PASSWORDS=off, but an operator cannot', async () => {
     const { username, password } = await new OAuth(app).login({ scopes: ['partner'] });
     const browser = await startBrowser();
     try {

@@ -73,7 +73,7 @@ describe('a partner in the console', () => {
     expect(partner.refusals()).toEqual([]);
   });
 
-  it('a partner that opens a page for operators is redirected to its own page, without a refused request', async () => {
+  it('a partner that opens a page for operators is redirected to its own page, and no request is refused', async () => {
     for (const path of ['', '/queue', '/partners', `/partners/${other.id}`, '/setup/users', '/audit', '/jobs']) {
       await partner.goTo(path);
       await partner.title('The board');
@@ -199,7 +199,7 @@ describe('a partner in the console', () => {
     await partner.title('Another partner');
   });
 
-  it('a partner with several subscriptions sees to which of them its list of notifications is limited, and can choose another', async () => {
+  it('a partner with several subscriptions sees which one its list of notifications shows, and can choose another', async () => {
     const field = () => partner.page.getByRole('combobox', { name: 'Subscription' });
     const shows = async ({ length }: readonly unknown[]) =>
       partner.page.getByText(`${length} ${length === 1 ? 'row' : 'rows'}`, { exact: true }).waitFor();

@@ -63,7 +63,7 @@ describe('partners in the console', () => {
     await open();
   });
 
-  it("the console shows each step of a sample notification, with the partner's response as plain text", async () => {
+  it("the console shows each step of sending a sample notification, and the partner's response as plain text", async () => {
     await driver.page.getByLabel('Kind of sample').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();
     const report = driver.page.locator('.report');
@@ -131,7 +131,7 @@ describe('partners in the console', () => {
     expect({ ...before, ...after, wait_ms: before['wait_ms'], auth: before['auth'] }).toEqual(before);
   });
 
-  it('an operator can set a partner’s authentication to headers, or to OAuth 2.0 with a signed assertion', async () => {
+  it('an operator can choose how the service authenticates to a partner: by headers, or by OAuth 2.0 with a signed assertion', async () => {
     const save = async (type: string, fields: Record<string, string>) => {
       await driver.link('Settings').click();
       await driver.page.getByLabel('Authentication at the partner').selectOption(type);

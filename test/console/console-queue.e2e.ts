@@ -44,7 +44,7 @@ describe('the error queue in the console', () => {
   const fact = (term: string) => driver.page.locator('.facts > div', { hasText: term }).locator('dd').textContent();
   const legend = (text: string) => driver.page.locator('.progress-legend', { hasText: text }).first().waitFor();
 
-  it('the error queue shows each cause of failures with its count, its age, the next exam and a remedy', async () => {
+  it('the error queue shows each cause of failure with its count, its age, the next exam and a remedy', async () => {
     const cause = row('Refused');
     await cause.waitFor();
     const cells = await cause.getByRole('cell').allTextContents();
@@ -76,7 +76,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue-cause');
   });
 
-  it('the notification page never interprets texts from partners and candidates as markup', async () => {
+  it('the notification page never treats text from partners and candidates as markup', async () => {
     await driver.link(bookings[0]).click();
     await driver.openPage();
     await driver.title(`Booking created ${bookings[0]}`);
@@ -116,7 +116,7 @@ describe('the error queue in the console', () => {
     expect(resolved['state']).toBe('RESOLVED');
   });
 
-  it('an operator can resend a notification, and sees that the resend failed as well', async () => {
+  it('an operator who resends a notification sees that the resend failed as well', async () => {
     await driver.goTo(`/notifications?booking_code=${bookings[1]}`);
     await driver.link(bookings[1]).click();
     await driver.button('Resend …').click();
@@ -126,7 +126,7 @@ describe('the error queue in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
   });
 
-  it('an operator can resend the selected notifications in a list', async () => {
+  it('an operator can resend the notifications selected in a list', async () => {
     subscribed.partner.answer({ status: 200 });
     await driver.goTo('/queue/notifications');
     const ids = (await subscribed.queue()).map(({ id }) => id as string);
@@ -139,7 +139,7 @@ describe('the error queue in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
   });
 
-  it('the dialog to resend all notifications with one cause lists them first, and a double click creates one job', async () => {
+  it('the dialog to resend all notifications with one cause lists these notifications, and a double click creates one job', async () => {
     await driver.goTo('/queue');
     await row('Refused').waitFor();
     driver.clicks.length = 0;
@@ -193,7 +193,7 @@ describe('the error queue in the console', () => {
     expect(await subscribed.queue()).toHaveLength(0);
   });
 
-  it('a second operator can see, pause and abort the bulk job of the first operator', async () => {
+  it('an operator can see, pause and abort a bulk job that another operator started', async () => {
     subscribed.partner.answer({ status: 400 });
     await failed(2);
     subscribed.partner.answer({ status: 400, delayMs: 1500 });
@@ -222,7 +222,7 @@ describe('the error queue in the console', () => {
     await other.page.close();
   });
 
-  it('an operator can save a list as a CSV file in which a spreadsheet finds no formulas', async () => {
+  it('an operator can save a list as a CSV file, and no cell of the file is a formula in a spreadsheet', async () => {
     await driver.goTo('/jobs');
     const [file] = await Promise.all([driver.page.waitForEvent('download'), driver.button('CSV').click()]);
     expect(file.suggestedFilename()).toBe('jobs.csv');

@@ -32,7 +32,7 @@ describe('changes of records in the console', () => {
     await driver.page.getByText('Record created, Result held').waitFor();
   });
 
-  it('the error queue and the notification page show the record and its change', async () => {
+  it('the error queue and the notification page show which record changed, and how it changed', async () => {
     subscribed.partner.answer({ status: 400 });
     const record = await app.given.eligibility(subscribed.scene);
     const id = record['svc_eligiblity_id'] as string;

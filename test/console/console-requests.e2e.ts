@@ -47,7 +47,7 @@ async function askedFor(perform: () => Promise<void>, content: string): Promise<
 const link = (name: string) => driver.page.locator('main').getByRole('link', { name }).first();
 
 describe('the requests of a page', () => {
-  it('opening the error queue, a cause, its next rows and a notification sends no request twice', async () => {
+  it('opening the error queue, one of its causes, more rows and a notification sends no request twice', async () => {
     await open('');
     await driver.page.locator('.tile').first().waitFor();
     const area = driver.page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Error queue' });
@@ -71,7 +71,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('the dialog to resend the notifications with one cause loads their count and the first of them without sending any request twice', async () => {
+  it('the dialog to resend notifications of one cause loads their count and the first few without sending any request twice', async () => {
     await open('/queue');
     await driver.page.locator('main tbody tr').first().waitFor();
     const dialog = () => driver.button(/^Resend … Refused/).click();

@@ -78,11 +78,11 @@ describe('the console for support staff', () => {
     '/setup/connect-client',
     '/setup/connect-partner',
     '/partners/P/settings',
-  ])('support staff who open the address %s see that the page needs an operator with the scope admin', async (path) => {
+  ])('support staff who open the address %s see that only operators with the admin scope can use it', async (path) => {
     const { account } = subscribed.scene;
     await staff.goTo(path.replace('/A', `/${account}`).replace('/P/', `/${subscribed.id}/`));
     await staff.title('No access');
-    await staff.page.getByText('This page needs an operator with the scope admin.').waitFor();
+    await staff.page.getByText('Only operators with the “admin” scope can use this page.').waitFor();
     expect(await staff.page.getByRole('navigation', { name: 'Breadcrumb' }).count()).toBe(0);
     expect(staff.refusals()).toEqual([]);
     if (path === '/setup') await staff.expectGoodPage('no-access');

@@ -43,7 +43,7 @@ async function signedIn(login = operator): Promise<Browser> {
 const refusal = ({ status, body }: Answer) => [status, body?.code];
 
 describe('a session of the console', () => {
-  it('sends the session token only in a cookie that no script can read and no other site can send, never in a body', async () => {
+  it('the session token is sent only in a cookie that no script can read and no other site can send, never in a body', async () => {
     const browser = new Browser();
     const answer = await browser.signIn(operator);
     expect(answer.headers.getSetCookie()).toEqual([
@@ -89,7 +89,7 @@ describe('a session of the console', () => {
     ]);
   });
 
-  it('refuses a console session in a request that another site could send, and refuses it as a bearer token', async () => {
+  it('a console session is refused in a request that another site could send, and is refused as a bearer token', async () => {
     const browser = await signedIn();
     const forgeries: Record<string, string>[] = [
       {},
@@ -116,7 +116,7 @@ describe('a session of the console', () => {
     expect(refusal(await app.call('GET', '/admin/error-queue', { token }))).toEqual([401, 'unauthorized']);
   });
 
-  it('accepts a console session after a restart, and in every process', async () => {
+  it('a console session stays valid after a restart, and is valid in every process', async () => {
     const browser = await signedIn();
     const other = await startApp({
       databaseUrl: app.databaseUrl,
@@ -132,7 +132,7 @@ describe('a session of the console', () => {
     }
   });
 
-  it('ends a console session after half an hour without a request, and at the latest after 12 hours', async () => {
+  it('a console session ends after half an hour without a request, and after 12 hours at the latest', async () => {
     const browser = await signedIn();
     const family = `(SELECT family_id FROM token_families WHERE username = '${operator.username}')`;
     const lasts = async () =>
@@ -164,7 +164,7 @@ describe('a session of the console', () => {
     expect((await browser.call('GET', '/console/session')).body.session).toBeNull();
   });
 
-  it('ends a console session when the user signs out here or everywhere, or signs in again in the same browser', async () => {
+  it('a console session ends when the user signs out of it or everywhere, or signs in again in the same browser', async () => {
     const [here, there] = [await signedIn(), await signedIn()];
     const cookie = here.jar.header;
     expect((await here.call('DELETE', '/console/session')).status).toBe(204);
@@ -187,7 +187,7 @@ describe('a session of the console', () => {
     expect((await app.call('GET', '/admin/jobs', { token: access_token })).status).toBe(200);
   });
 
-  it('ends a console session immediately when its user is disabled, loses the scope or gets a new password', async () => {
+  it('a console session ends immediately when its user is disabled, loses its scope or gets a new password', async () => {
     const admin = await app.given.operator();
     const changes = [{ disabled: true }, { scopes: ['read'] }, { password: 'eleven slow otters sing' }];
     for (const change of changes) {
@@ -200,7 +200,7 @@ describe('a session of the console', () => {
 });
 
 describe('signing in by password at the console', () => {
-  it('answers every refused sign-in at the console identically, whatever the reason, and writes an audit row', async () => {
+  it('every refused sign-in at the console gets the same response, whatever the reason, and writes an audit row', async () => {
     const client = await new OAuth(app).login();
     const gone = await new OAuth(app).login({ scopes: SCOPES });
     await app.given.sql('UPDATE users SET disabled = true WHERE username = $1', [gone.username]);
@@ -221,7 +221,7 @@ describe('signing in by password at the console', () => {
     ]);
   });
 
-  it('after wrong passwords at the console, locks a username only for the address that sent them', async () => {
+  it('wrong passwords at the console lock a username only for the IP address that sent them', async () => {
     const behind = await startApp({
       databaseUrl: app.databaseUrl,
       env: { LOCKOUT_ATTEMPTS: '3', TRUST_PROXY: '1', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
@@ -243,7 +243,7 @@ describe('signing in by password at the console', () => {
     }
   });
 
-  it("counts an address's console sign-ins together with its token requests, and refuses sign-ins under OPERATOR_PASSWORDS=off", async () => {
+  it('console sign-ins count towards the token request limit of an address, and are refused under OPERATOR_PASSWORDS=off', async () => {
     const strict = await startApp({
       databaseUrl: app.databaseUrl,
       env: { OPERATOR_PASSWORDS: 'off', TOKEN_RATE_LIMIT_PER_MINUTE: '2' },

@@ -108,7 +108,7 @@ describe('every page of the console', () => {
     expect(kept).toBe('[{},""]');
   });
 
-  it('the console shows the same page after a reload, from a link pasted in a new tab, and after the back button', async () => {
+  it('the console shows the same page when it is reloaded, opened in a new tab by its link, or reached by the back button', async () => {
     await driver.page.reload();
     await driver.title('Notifications');
     const tab = await driver.page.context().newPage();

@@ -40,7 +40,7 @@ const texts = (selector: string) => events().locator(selector).allTextContents()
 const EVENTS = ['Booking created', 'Booking rescheduled', 'Booking rescheduled', 'Booking cancelled'];
 
 describe('the timeline of a booking', () => {
-  it('the timeline of a booking shows only its events, in order, each with its outcome, and marks the current event', async () => {
+  it('the timeline of a booking shows only events of this booking, in order and with outcomes, and marks the current event', async () => {
     const [, second] = (await of(booking)).sort((one, other) => one['event_sequence'] - other['event_sequence']);
     await driver.goTo(`/notifications/${second['id']}`);
     await events().first().waitFor();
@@ -84,7 +84,7 @@ describe('the timeline of a booking', () => {
     }
   });
 
-  it('the lists and the page of a notification show the name of the candidate beside the id', async () => {
+  it("the notification lists and the notification page show the candidate's name beside the id", async () => {
     const { candidate_id: id, first_name: first, last_name: last } = record['candidate'] as Record<string, string>;
     await driver.goTo(`/notifications?booking_code=${booking}`);
     const cell = driver.page.getByRole('row').filter({ hasText: 'no. 1' }).locator('td[data-label="Candidate"]');

@@ -51,7 +51,7 @@ describe('times in the console', () => {
     expect(await created.textContent()).toMatch(ABSOLUTE);
   });
 
-  it('the fields for a period name the time zone, and one click on a period sets it and marks it as chosen', async () => {
+  it('the fields for a period name the time zone, and a click on a preset period sets it and marks it as chosen', async () => {
     await driver.goTo('/notifications');
     await driver.button('Filter').click();
     await driver.page.getByLabel('Created before (New York time)').waitFor();

@@ -23,7 +23,7 @@ const fact = (term: string) => driver.page.locator('.facts > div').filter({ hasT
 const step = (text: string) => driver.page.getByText(text, { exact: true }).waitFor();
 
 describe('the assistant that connects a client', () => {
-  it('the assistant that connects a client keeps its step after a reload, and can go back', async () => {
+  it('the assistant that connects a client stays at the same step after a reload, and can go back', async () => {
     const account = await app.given.account();
     await driver.goTo('/setup/connect-client');
     await step('Step 1 of 3');
@@ -42,7 +42,7 @@ describe('the assistant that connects a client', () => {
     await step('Step 2 of 3');
   });
 
-  it('the first step of the assistant shows the created user and changes it, so that no second user is created', async () => {
+  it('the first step of the assistant shows a user that it created, and edits this user instead of creating another', async () => {
     await driver.link('Back').click();
     await step('Step 1 of 3');
     await fact('User name').getByText('wizard.client').waitFor();

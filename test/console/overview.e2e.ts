@@ -57,7 +57,7 @@ describe('the overview', () => {
     expect(body.hours[23].from).toBe(new Date().toISOString().slice(0, 13) + ':00:00Z');
   });
 
-  it('the overview counts undelivered notifications by the time left until the exam, and the delivery attempts of the current hour', async () => {
+  it('the overview counts undelivered notifications by the time until the exam, and counts the delivery attempts of this hour', async () => {
     subscribed.partner.answer({ status: 400 });
     for (const hours of [1, 20, 21, 24 * 9])
       await subscribed.booking({ booking_on: dateTime(Date.now() + hours * HOUR_MS) });
@@ -181,7 +181,7 @@ describe('the list of partners', () => {
     expect(p95_ms.at(-1)).toBeGreaterThanOrEqual(20);
   });
 
-  it('the filter failing=true limits the list of partners to ACTIVE partners that are failing or DOWN', async () => {
+  it('the failing=true filter limits the list of partners to ACTIVE partners that are failing or DOWN', async () => {
     const healthy = await Subscribed.start(app, {}, { scene: subscribed.scene });
     try {
       const failing = async () =>
@@ -201,7 +201,7 @@ describe('the list of partners', () => {
     }
   });
 
-  it("the list of partners contains only partners of the caller's accounts, page by page, and no deleted partners", async () => {
+  it("the list of partners returns only partners of the caller's accounts, in pages and without deleted partners", async () => {
     const other = await Subscribed.start(app);
     try {
       const first = await list('?limit=1', subscribed.operator);

@@ -59,7 +59,7 @@ describe('the search of candidates', () => {
       expect([q, await ids(q)]).toEqual([q, [id]]);
   });
 
-  it('finds a candidate by some words of the name in any order, without accents and punctuation', async () => {
+  it("the candidate search finds a candidate by some of the name's words, in any order and without accents or punctuation", async () => {
     const found = new Map<string, string>();
     for (const [first_name, middle_name, last_name] of [
       ['María', 'del Carmen', 'Fernández Núñez'],
@@ -93,7 +93,7 @@ describe('the search of candidates', () => {
       expect([q, await ids(q)]).toEqual([q, first === null ? [] : [found.get(first)]]);
   });
 
-  it('finds a candidate by the end of a telephone number and by the beginning of a postal code', async () => {
+  it('the candidate search finds a candidate by the end of a telephone number or by the beginning of a postal code', async () => {
     const candidate = { home_phone: '+1 (217) 555-0173', office_phone: '020 7946 0991', postal_code: 'SW1A 9QQ' };
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, { candidate });
     for (const q of [
@@ -127,7 +127,7 @@ describe('the search of candidates', () => {
     ]);
   });
 
-  it('the candidate search returns each record once, page by page, and only records of the account if one is given', async () => {
+  it('the candidate search returns each record once, page by page, and can be limited to one account', async () => {
     const other = await app.given.scene();
     const made: string[] = [];
     for (let n = 0; n < 5; n++)
@@ -181,7 +181,7 @@ describe('the search of candidates', () => {
     expect([sizes, new Set(walked).size]).toEqual([[90, 90, 50], 230]);
   });
 
-  it('the candidate search requires a search text and the scope admin', async () => {
+  it('the candidate search requires a search text and the `admin` scope', async () => {
     expect((await search('')).status).toBe(400);
     expect((await app.call('GET', '/admin/candidates?q=a', { token: scene.token })).status).toBe(403);
   });

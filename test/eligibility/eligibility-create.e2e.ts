@@ -47,7 +47,7 @@ describe('§5 Create', () => {
     });
   });
 
-  it('stores every member that was sent: GET returns the same record as the response to POST', async () => {
+  it('every member that was sent is stored: GET returns the same record as the response to POST', async () => {
     const [school, accommodation, key] = await Promise.all([
       app.given.school(scene.account),
       app.given.accommodation(scene.account, false),
@@ -77,7 +77,7 @@ describe('§5 Create', () => {
     expect(read.body).toEqual([created.body]);
   });
 
-  it('returns the stored values of a record, not the values that were sent', async () => {
+  it('the response to POST contains the stored values of a record, not the values that were sent', async () => {
     await app.given.sql(`CREATE FUNCTION other_suffix() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN NEW.suffix = 'III'; RETURN NEW; END $$`);
     await app.given.sql(`CREATE TRIGGER other_suffix BEFORE INSERT ON eligibilities FOR EACH ROW
@@ -86,7 +86,7 @@ describe('§5 Create', () => {
     expect(created.body.candidate.suffix).toBe('III');
   });
 
-  it('creates a record as PENDING if an accommodation requires approval, otherwise as ELIGIBLE', async () => {
+  it('a new record is PENDING if an accommodation requires approval, and ELIGIBLE otherwise', async () => {
     const free = await app.given.accommodation(scene.account, false);
     const reviewed = await app.given.accommodation(scene.account, true);
     const pending = await create(body({ candidate: { special_accommodations: [free, reviewed] } }));
@@ -102,7 +102,7 @@ describe('§5 Create', () => {
     expect(record.eligibility_status_message).toEqual(expect.any(String));
   });
 
-  it('ignores read-only members of an eligibility, whatever their values', async () => {
+  it('read-only members of an eligibility are ignored, whatever their values', async () => {
     const answer = await create({
       ...body(),
       ...{ status: 'COMPLETED', eligible_to_schedule: 'no', eligibility_status_message: { constructor: [] } },
@@ -112,7 +112,7 @@ describe('§5 Create', () => {
     expect(answer.body.svc_eligiblity_id).not.toBe('AAAAAAAA');
   });
 
-  it('§2 refuses unknown members and suggests the nearest known name', async () => {
+  it('§2 a create request with unknown members is refused, and the response suggests the nearest known name', async () => {
     const { candidate, ...rest } = body();
     const answer = await create({
       ...rest,
@@ -140,7 +140,7 @@ describe('§5 Create', () => {
     expect(hint('/candidate/first~1na~0me')).toContain('"first_name"');
   });
 
-  it('§2 reports every fault in one response: form, window, catalogue, portions and vouchers', async () => {
+  it('§2 a refused create request gets every fault in one response: form, window, catalogue, portions and vouchers', async () => {
     const several = await app.given.test(scene.account, {
       portions: [
         { portion_code: 'P1', portion_name: null },
@@ -174,7 +174,7 @@ describe('§5 Create', () => {
     expect(voucher).toEqual({ uses: 0 });
   });
 
-  it('requires at least one known portion in an eligibility for a test with portions', async () => {
+  it('an eligibility for a test with portions must have at least one known portion', async () => {
     const portions = ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null }));
     const several = await app.given.test(scene.account, { portions });
     const withPortions = (codes?: unknown) => create({ ...app.given.eligibilityBody(several), portion_codes: codes });
@@ -184,7 +184,7 @@ describe('§5 Create', () => {
     expect((await withPortions(['P2', 'P2', 'P1'])).body.portion_codes).toEqual(['P2', 'P1']);
   });
 
-  it('redeems vouchers in the transaction that creates the record: if one code is invalid, neither record nor redemption is stored', async () => {
+  it('a record and its redemptions are created in one transaction: if one voucher code is invalid, neither is stored', async () => {
     const good = await app.given.voucher(scene.account);
     const refused = await create(
       body({ voucher_codes: [good, 'NONE', 'NONE'], candidate: { candidate_id: 'refused' } }),
@@ -199,7 +199,7 @@ describe('§5 Create', () => {
 });
 
 describe('§5 Create: one live record for account, candidate and test', () => {
-  it('refuses a second live record with duplicate_eligibility, and returns the id of the live record', async () => {
+  it('a second open record is refused with duplicate_eligibility and the id of the existing record', async () => {
     const sent = body();
     const first = await create(sent);
     const second = await create(sent);
@@ -208,7 +208,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
   });
 
   it.each(['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'])(
-    'creates a new record beside a %s record',
+    'a candidate with a %s record can get a new record for the same test',
     async (status) => {
       const sent = body();
       const { body: first } = await create(sent);
@@ -220,7 +220,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     },
   );
 
-  it('creates a new record when the window of the old record is over, and makes the old record EXPIRED', async () => {
+  it('a new record can be created when the window of the old record is over, and the old record becomes EXPIRED', async () => {
     const sent = body();
     const { body: first } = await create(sent);
     await app.given.sql(`UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1`, [
@@ -237,7 +237,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     ]);
   });
 
-  it('POST of an eligibility reads only records of the candidate and the test, however many other records have expired', async () => {
+  it("POST of an eligibility reads only the candidate's records for the test, however many other records have expired", async () => {
     for (let n = 0; n < 10; n++) expect((await create(body())).status).toBe(200);
     await app.given.records(20_000, scene, { candidate_id: `'over-' || n`, status: `'EXPIRED'` });
     const read = await app.given.recordsRead(async () => {
@@ -246,7 +246,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect(read).toBeLessThan(2000);
   });
 
-  it('accepts the same candidate for another test, and the same candidate and test in another account', async () => {
+  it('a candidate can have a record for another test, and a record for the same test in another account', async () => {
     const sent = body();
     await create(sent);
     const otherTest = await app.given.test(scene.account);
@@ -259,7 +259,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect(elsewhere.status).toBe(200);
   });
 
-  it('requires client_eligibility_id to be unique per account among records that are not CANCELLED', async () => {
+  it('a client_eligibility_id must be unique per account among records that are not CANCELLED', async () => {
     const id = app.given.unique('EL-');
     const first = body({ client_eligibility_id: id });
     await create(first);
@@ -274,7 +274,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect((await create(body({ client_eligibility_id: id }))).status).toBe(200);
   });
 
-  it('stores candidate data per eligibility: a second record of a candidate does not change the data of the first', async () => {
+  it('a second record of a candidate does not change the candidate data of the first record', async () => {
     const sent = body();
     await create(sent);
     const otherTest = await app.given.test(scene.account);

@@ -38,7 +38,7 @@ const CANDIDATE_TEXTS: [string, number][] = [
 ];
 
 describe('§5 field rules: lengths in code points', () => {
-  it.each(CANDIDATE_TEXTS)('the member candidate.%s accepts %i characters and no more', async (name, max) => {
+  it.each(CANDIDATE_TEXTS)('candidate.%s accepts %i characters, but no more', async (name, max) => {
     const longest = '𝒳'.repeat(max);
     const accepted = await create(bodyWith(`candidate.${name}`, longest));
     expect([accepted.status, accepted.body.candidate[name]]).toEqual([200, longest]);
@@ -164,7 +164,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ],
     ['voucher_codes', ['x'.repeat(51), null], ['0 too_long', '1 type_invalid']],
     ['candidate.special_accommodations', ['NONE', 5], ['0 accommodation_unknown', '1 type_invalid']],
-  ])('§5 every faulty entry in %s has its own fault', async (path, value, faults) => {
+  ])('§5 each faulty entry in %s is reported as a separate fault', async (path, value, faults) => {
     const answer = await create(bodyWith(path, value));
     expect(faultsOf(answer).sort()).toEqual(faults.map((fault) => `${pointerTo(path)}/${fault}`).sort());
   });

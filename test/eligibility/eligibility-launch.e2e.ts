@@ -110,7 +110,7 @@ describe('§5 Launch', () => {
       expect([code, (await app.call('GET', `/launch/${code}`)).status]).toEqual([code, 404]);
   });
 
-  it('deletes unused launch links a month after their expiry, and all used links of a record except the last used one', async () => {
+  it('the sweep deletes unused launch links a month after they expire, and all used links of a record except the last one', async () => {
     const record = await app.given.eligibility(scene);
     const [unused, recent, used, last] = [
       await launchPath(record),
@@ -257,7 +257,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('stores only a hash of a launch link', async () => {
+  it('the service stores only a hash of a launch link', async () => {
     const code = (await launchPath(await app.given.eligibility(scene))).split('/').at(-1)!;
     const rows = await app.given.sql(`SELECT encode(token_hash, 'escape') AS hash FROM launches`);
     expect(rows.some((row) => String(row['hash']).includes(code))).toBe(false);

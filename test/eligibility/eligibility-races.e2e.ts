@@ -114,7 +114,7 @@ describe('§5 races, on two applications and one database', () => {
     expect((shared[0] as { transactions: number }).transactions).toBeLessThan(free.length);
   });
 
-  it('accepts only one of 20 simultaneous redemptions of a one-use voucher, by POST, by update or by the vouchers route', async () => {
+  it('only one of 20 simultaneous redemptions of a one-use voucher is accepted, by POST, by update or by the vouchers route', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await app.given.voucher(scene.account);
       const records = await Promise.all(Array.from({ length: 14 }, () => app.given.eligibility(scene)));
@@ -156,7 +156,7 @@ describe('§5 races, on two applications and one database', () => {
     for (const row of rows) expect([row['uses'], row['uses'] <= 3]).toEqual([row['redemptions'], true]);
   });
 
-  it('accepts one of two simultaneous bookings of a record, answers 403 to the other, and raises one event', async () => {
+  it('of two simultaneous bookings of a record, one is accepted and raises one event, and the other gets 403', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const answers = await Promise.all(
@@ -174,7 +174,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('accepts either a cancellation or a simultaneous booking of a record, never both', async () => {
+  it('a cancellation and a simultaneous booking of a record are never both accepted', async () => {
     for (let round = 0; round < 2 * ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const [booked, cancelled] = await Promise.all([
@@ -199,7 +199,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('if a cancellation, an absence and its excuse arrive together, either one succeeds, or the absence and then its excuse', async () => {
+  it('if a cancellation, an absence and its excuse arrive together, only one succeeds, or both the absence and the excuse do', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       const path = `/accounts/${scene.account}/bookings/${booking['booking_code']}`;
@@ -246,7 +246,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('20 simultaneous updates of one record are all answered with 204, and the record has all values of one of them', async () => {
+  it('20 simultaneous updates of one record are all answered with 204, and the record has the values of exactly one update', async () => {
     const record = await app.given.eligibility(scene);
     const answers = await at20((at) =>
       call(at, 'PUT', examPath(scene, record), {
@@ -262,7 +262,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(row['city']).toBe(row['suffix']);
   });
 
-  it('an update that revives an expired record and a simultaneous create request leave only one live record', async () => {
+  it('an update that revives an expired record and a simultaneous create request leave only one open record', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const record = await app.given.eligibility(scene, body);

@@ -209,12 +209,12 @@ describe('§5 Cancel', () => {
     expect((await cancel(id)).body.code).toBe('eligibility_not_found');
   });
 
-  it('answers 404 eligibility_not_found to the cancellation of a record that does not exist', async () => {
+  it('the cancellation of a record that does not exist gets 404 eligibility_not_found', async () => {
     expect((await cancel('nobody')).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
     expect((await cancel(candidate, 'NEVER')).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
   });
 
-  it('cancels only the live record when a candidate has several records for the test', async () => {
+  it('a cancellation changes only the open record when a candidate has several records for the test', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const id = body['candidate'].candidate_id as string;
     const first = await app.given.eligibility(scene, body);
@@ -257,7 +257,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(seen).toEqual(made);
   });
 
-  it('the list of eligibilities can be filtered by status, test_code and updated_since, and has no Link when all records fit', async () => {
+  it('the list of eligibilities can be filtered by status, test_code and updated_since, and a single page has no Link header', async () => {
     const all = await list();
     expect(all.body).toHaveLength(8);
     expect(all.headers.get('link')).toBeNull();
@@ -296,7 +296,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect([idsOf(page), await find(new URL(next).search.slice(1))]).toEqual([[again], [cancelled]]);
   });
 
-  it('the filter updated_since treats the end date of an expired record as the time of its last change', async () => {
+  it('the updated_since filter treats the end date of an expired record as the time of its last change', async () => {
     const sceneOfOne = await app.given.scene();
     const record = await app.given.eligibility(sceneOfOne);
     await app.given.sql(
@@ -335,7 +335,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter, code })]);
   });
 
-  it('reports all faulty query parameters of the list of eligibilities in one response, and accepts a limit over 200', async () => {
+  it('the list of eligibilities reports all faulty query parameters in one response, and accepts a limit over 200', async () => {
     const answer = await list('?limit=0&cursor=&test_code=%20&updated_since=x');
     expect(answer.body.errors.map((fault: any) => fault.parameter).sort()).toEqual(
       ['cursor', 'limit', 'test_code', 'updated_since'].sort(),

@@ -50,7 +50,7 @@ const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOStrin
 const daysUntil = (text: string) => Math.round((Date.parse(text) - Date.now()) / DAY_MS);
 
 describe('the retake policy of a test', () => {
-  it('refuses another attempt at a test before its wait_days have passed, and names the date', async () => {
+  it("another attempt is refused before the test's wait_days have passed, with the date from which it is allowed", async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'early', 10);
     const refused = await create(scene, 'early');
@@ -61,14 +61,14 @@ describe('the retake policy of a test', () => {
     expect((await create(scene, 'another')).status).toBe(200);
   });
 
-  it('creates a record whose window begins on the date from which the retake policy allows another attempt', async () => {
+  it('a record can be created if its window begins when the retake policy allows another attempt', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'planned');
     const body = { schedule_start_date: inDays(31), eligibility_end_date: inDays(60) };
     expect((await create(scene, 'planned', body)).status).toBe(200);
   });
 
-  it('refuses a second record as duplicate_eligibility with the id of the live record, even if the retake policy would refuse it as well', async () => {
+  it("a second open record is refused as duplicate_eligibility with the first one's id, even if the retake policy forbids it too", async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'live');
     const planned = { schedule_start_date: inDays(31), client_eligibility_id: 'live-1' };
@@ -78,7 +78,7 @@ describe('the retake policy of a test', () => {
     expect(again.body.svc_eligiblity_id).toBe(svc_eligiblity_id);
   });
 
-  it('counts COMPLETED and ABSENT records in the period of the retake policy as attempts, and no others', async () => {
+  it('only COMPLETED and ABSENT records in the period of the retake policy count as attempts', async () => {
     const scene = await sceneWith({ max_attempts: 2, period_days: 100 });
     await attempt(scene, 'often', 90);
     const missed = await app.given.eligibility(scene, { candidate: { candidate_id: 'often' } });
@@ -100,14 +100,14 @@ describe('the retake policy of a test', () => {
     expect((await create(scene, 'often')).body.code).toBe('duplicate_eligibility');
   });
 
-  it('when the candidate has used all attempts that the test allows in total, refuses another attempt and names no date', async () => {
+  it('another attempt is refused without a date when the candidate has used all attempts that the test allows in total', async () => {
     const scene = await sceneWith({ max_attempts: 1 });
     await attempt(scene, 'once', 5000);
     const refused = await create(scene, 'once');
     expect([refused.status, refused.body.code, refused.body.allowed_from]).toEqual([403, 'retake_not_allowed', null]);
   });
 
-  it('applies a retake policy from the moment it is set until it is cleared, also to bookings of existing records', async () => {
+  it('a retake policy applies from the moment it is set until it is cleared, including to bookings of existing records', async () => {
     const scene = await app.given.scene();
     await policy(scene, null);
     await attempt(scene, 'booked');
@@ -135,7 +135,7 @@ describe('the retake policy of a test', () => {
     expect((await app.call('PUT', one, { token: scene.token, body: at(20) })).status).toBe(200);
   });
 
-  it('creates at most one record when a POST and the result of the last allowed attempt arrive together', async () => {
+  it('a POST that arrives together with the result of the last allowed attempt creates at most one record', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     for (let round = 0; round < 10; round++) {
       const candidate = `race-${round}`;
@@ -161,7 +161,7 @@ describe('the retake policy of a test', () => {
     }
   });
 
-  it('creates only one record when eight POST requests for a candidate and a test with a retake policy arrive together', async () => {
+  it('eight simultaneous POST requests for a candidate and a test with a retake policy create only one record', async () => {
     const scene = await sceneWith({ wait_days: 1, max_attempts: 5 });
     await attempt(scene, 'twice', 2);
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(scene, 'twice')));
@@ -169,7 +169,7 @@ describe('the retake policy of a test', () => {
     expect(codes).toEqual([200, ...Array.from({ length: 7 }, () => 'duplicate_eligibility')]);
   });
 
-  it('refuses the lines of an import that the retake policy does not allow, and imports the other lines', async () => {
+  it('an import refuses the lines that the retake policy does not allow, and imports the other lines', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     for (const refused of ['row-7', 'row-4999', 'row-9999']) await attempt(scene, refused);
     const rows = Array.from({ length: 10_000 }, (_, n) =>
@@ -196,7 +196,7 @@ describe('the retake policy of a test', () => {
     ['a wait of no days', { wait_days: 0 }, '/retake/wait_days', 'out_of_range'],
     ['an unknown member', { wait: 3 }, '/retake/wait', 'unknown_field'],
     ['a policy that is no object', [3], '/retake', 'type_invalid'],
-  ])('refuses an invalid retake policy: %s', async (_title, retake, pointer, code) => {
+  ])('an invalid retake policy is refused: %s', async (_title, retake, pointer, code) => {
     const refused = await policy(await app.given.scene(), retake);
     expect([refused.status, refused.body.errors.map((fault: any) => [fault.pointer, fault.code])]).toEqual([
       400,

@@ -215,7 +215,7 @@ describe('§5 the table of states, status × trigger', () => {
     },
   );
 
-  it.each(STATUSES)('a result completes a record in the status %s, except for CANCELLED', async (status) => {
+  it.each(STATUSES)('a result completes a record in the status %s, unless the status is CANCELLED', async (status) => {
     const subject = await REACH[status]();
     const completed = complete(subject);
     if (status === 'CANCELLED') await expect(completed).rejects.toThrow(DomainError);

@@ -43,14 +43,14 @@ const vouchersOf = async (record: Record_) =>
   ).map((row) => row['voucher_code'] as string);
 
 describe('§5 Update', () => {
-  it('answers an update with 204 without a body, and leaves members unchanged that the request omits', async () => {
+  it('an update is answered with 204 and no body, and members that the request omits stay unchanged', async () => {
     const record = await create({ client_eligibility_id: app.given.unique('EL-'), candidate: { suffix: 'III' } });
     const answer = await update(record, { candidate: { city: 'Troy' } });
     expect([answer.status, answer.text]).toEqual([204, '']);
     expect(await read(record)).toEqual({ ...record, candidate: { ...record['candidate'], city: 'Troy' } });
   });
 
-  it('clears a member of an eligibility if an update contains null for this member', async () => {
+  it('an update that contains null for a member of an eligibility clears the member', async () => {
     const key = await app.given.attributeKey(scene.account);
     const filled = {
       ...{ middle_name: 'K', suffix: 'S', address1: 'a', address2: 'b', city: 'c', postal_code: '1' },
@@ -70,7 +70,7 @@ describe('§5 Update', () => {
       expect([name, cleared['candidate'][name]]).toEqual([name, name === 'additional_attributes' ? [] : null]);
   });
 
-  it('answers 204 to an update with the body that GET returned, and changes nothing, not even updated_datetime', async () => {
+  it('an update with the body that GET returned gets 204, and changes nothing, not even updated_datetime', async () => {
     const record = await create({ candidate: { address1: '1 Main St', country: 'us' } });
     const row = () =>
       app.given.sql('SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1', [record['svc_eligiblity_id']]);
@@ -85,7 +85,7 @@ describe('§5 Update', () => {
     ['candidate.candidate_id'],
     ['test_code'],
     ['candidate'],
-  ])('an update without %s is refused with the fault code "required", like a create', async (path) => {
+  ])('an update without %s is refused with the fault code "required", like a create request', async (path) => {
     const record = await create();
     const body = structuredClone(record);
     const [name, member] = path.split('.') as [string, string?];
@@ -97,7 +97,7 @@ describe('§5 Update', () => {
     expect([nulled.status, faultsOf(nulled)]).toEqual([400, [`/${path.replace('.', '/')} required`]]);
   });
 
-  it('§2 an update reports every fault of path, form, catalogue and vouchers at once, and changes nothing', async () => {
+  it('§2 a refused update reports every fault in path, form, catalogue and vouchers at once, and changes nothing', async () => {
     const record = await create({
       schedule_start_date: '2027-01-01T00:00:00Z',
       eligibility_end_date: '2029-01-01T00:00:00Z',
@@ -134,7 +134,7 @@ describe('§5 Update', () => {
     ]);
   });
 
-  it('checks the form of an update before the state of the record: a malformed update gets 400 even if the record does not exist', async () => {
+  it("the form of an update is checked before the record's state: a malformed update gets 400 even if no record exists", async () => {
     const nobody = {
       test_code: scene.testCode,
       candidate: { candidate_id: 'nobody', first_name: 'A', last_name: 'B' },
@@ -144,7 +144,7 @@ describe('§5 Update', () => {
     expect([faulty.status, faultsOf(faulty)]).toEqual([400, ['/eligibility_end_date date_time_invalid']]);
   });
 
-  it('answers 403 forbidden_operation to an update, with a pointer to each member that may not change, and changes nothing', async () => {
+  it('an update of members that may not change gets 403 forbidden_operation with a pointer to each, and changes nothing', async () => {
     const free = await app.given.accommodation(scene.account, false);
     const record = await create({ client_eligibility_id: app.given.unique('EL-') });
     const answer = await update(record, {
@@ -166,7 +166,7 @@ describe('§5 Update', () => {
     expect(faultsOf(cleared)).toEqual(['/client_eligibility_id forbidden_operation']);
   });
 
-  it('refuses to change the portions or vouchers of a SCHEDULED record, or to set a window that excludes its booking', async () => {
+  it('an update cannot change the portions or vouchers of a SCHEDULED record, or set a window that excludes its booking', async () => {
     const held = await app.given.voucher(scene.account);
     const other = await app.given.voucher(scene.account);
     const record = await create({ voucher_codes: [held] });
@@ -211,7 +211,7 @@ describe('§5 Update', () => {
     expect(await read(record)).toMatchObject({ status: 'ELIGIBLE', eligible_to_schedule: true });
   });
 
-  it('makes a revived record PENDING again if it was PENDING before it expired', async () => {
+  it('a revived record becomes PENDING again if it was PENDING before it expired', async () => {
     const reviewed = await app.given.accommodation(scene.account, true);
     const record = await create({ candidate: { special_accommodations: [reviewed] } });
     await update(record, { eligibility_end_date: '2020-01-01T00:00:00Z' });
@@ -220,7 +220,7 @@ describe('§5 Update', () => {
     expect(await read(record)).toMatchObject({ status: 'PENDING' });
   });
 
-  it('adds the voucher codes of an update to those of the record; null removes all voucher codes', async () => {
+  it('an update adds its voucher codes to those of the record, and null removes all voucher codes', async () => {
     const [first, second] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const record = await create({ voucher_codes: [first] });
     expect((await update(record, { voucher_codes: [second, second] })).status).toBe(204);
@@ -232,7 +232,7 @@ describe('§5 Update', () => {
     expect(await vouchersOf(record)).toEqual([]);
   });
 
-  it('refuses more than 20 vouchers for a record, and reports the other faults in the same response', async () => {
+  it('more than 20 vouchers for a record are refused, and the other faults are reported in the same response', async () => {
     const codes: string[] = [];
     for (let at = 0; at < 21; at++) codes.push(await app.given.voucher(scene.account));
     const [extra, ...held] = codes;
@@ -255,7 +255,7 @@ describe('§5 Update', () => {
     expect((await update(record, { voucher_codes: held })).status).toBe(204);
   });
 
-  it('accepts an update with values of the record that have since been deleted from the catalogue', async () => {
+  it('an update may repeat values of the record that have since been deleted from the catalogue', async () => {
     const key = await app.given.attributeKey(scene.account);
     const record = await create({ candidate: { additional_attributes: [{ key, value: 'v' }] } });
     await app.given.sql('DELETE FROM attribute_keys WHERE attribute_key = $1', [key]);
@@ -273,7 +273,7 @@ describe('§5 Update: the record that is updated when there are several', () => 
     ['gets 404 eligibility_not_found if all are CANCELLED', ['CANCELLED'], 404],
   ];
   it.each(cases)(
-    'an update for a candidate with several records %s (their statuses, oldest first: %j)',
+    'an update for a candidate with several records %s (statuses of the records, oldest first: %j)',
     async (_title, statuses, expected) => {
       const body = app.given.eligibilityBody(scene.testCode, { portion_codes: ['P1'] });
       const ids: string[] = [];

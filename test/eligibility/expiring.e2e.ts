@@ -72,7 +72,7 @@ async function endAt(of: Scene, record: Entry, days: number): Promise<void> {
 }
 
 describe('EXPIRING', () => {
-  it('the change feed has the change EXPIRING once for each number in expiring_days, when that many days are left', async () => {
+  it('the change feed has the EXPIRING change once for each number in expiring_days, when that many days are left', async () => {
     const of = await scene([14, 3]);
     const record = await recordIn(of, 20);
     expect(await announced(of)).toEqual([]);
@@ -100,7 +100,7 @@ describe('EXPIRING', () => {
     expect(await one.given.sql('SELECT * FROM expiry_notices WHERE account_code = $1', [of.account])).toEqual([]);
   });
 
-  it('the change EXPIRING occurs for PENDING records, but not for records that are booked, cancelled or without an end date', async () => {
+  it('the EXPIRING change occurs for PENDING records, but not for records that are booked, cancelled or without an end date', async () => {
     const of = await scene([30]);
     const held = await recordIn(of, 10);
     const path = `/admin/eligibilities/${held['svc_eligiblity_id']}/hold`;
@@ -119,7 +119,7 @@ describe('EXPIRING', () => {
     ]);
   });
 
-  it('when the window of a record gets a new end, the change EXPIRING occurs again before the new end', async () => {
+  it('when the end date of a record changes, the EXPIRING change occurs again before the new date', async () => {
     const of = await scene([5]);
     const record = await recordIn(of, 4);
     expect(await announced(of)).toHaveLength(1);
@@ -131,7 +131,7 @@ describe('EXPIRING', () => {
     expect(await announced(of)).toHaveLength(3);
   });
 
-  it('the change EXPIRING occurs only in accounts with expiring_days, and stops when this member is cleared', async () => {
+  it('the EXPIRING change occurs only in accounts with expiring_days, and stops when expiring_days is cleared', async () => {
     const without = await one.given.scene();
     await recordIn(without, 2);
     expect(await announced(without)).toEqual([]);
@@ -144,7 +144,7 @@ describe('EXPIRING', () => {
     expect(await announced(of)).toEqual([]);
   });
 
-  it('the change EXPIRING occurs once for each of many records, while two processes sweep at the same moment', async () => {
+  it('the EXPIRING change occurs once for each record, even if two processes sweep at the same moment', async () => {
     const of = await scene([9]);
     await one.given.records(1300, of, {
       eligibility_end_date: `now() + interval '8 days' + n % 7 * interval '1 minute'`,
@@ -157,7 +157,7 @@ describe('EXPIRING', () => {
     expect(rows).toEqual([{ n: 1300, records: 1300 }]);
   });
 
-  it('the change EXPIRING is sent to a partner that subscribed to it, before the expiry of the record', async () => {
+  it('a partner that subscribed to the EXPIRING change receives it before the record expires', async () => {
     const of = await scene([3]);
     const subscribed = await Subscribed.start(one, { record_changes: ['EXPIRING', 'EXPIRED'] }, { scene: of });
     const record = await recordIn(of, 10);

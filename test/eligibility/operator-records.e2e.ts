@@ -75,7 +75,7 @@ describe('the records of a candidate', () => {
     expect(bookings.body).toEqual([booking]);
   });
 
-  it("offers an operator neither a booking before the record's window nor the approval of accommodations already approved", async () => {
+  it("an operator is offered no booking before the record's window, and no approval of accommodations already approved", async () => {
     const later = new Date(Date.now() + 86_400_000).toISOString().slice(0, 19) + 'Z';
     const record = await needingApproval(mine, { schedule_start_date: later });
     const path = `/admin/eligibilities/${record['svc_eligiblity_id']}`;
@@ -104,7 +104,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results without photos and video links; separate requests return them, and each writes an audit row', async () => {
+  it('the list of results omits photos and video links; a separate request returns each of them and writes an audit row', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;
@@ -157,7 +157,7 @@ describe('the records of a candidate', () => {
     expect((await get(`/admin/eligibilities/${id}/results/0`)).status).toBe(400);
   });
 
-  it('refuses a request for the records of another account or of an unknown candidate', async () => {
+  it("a request for a candidate's records is refused if the caller may not access the account or the candidate is unknown", async () => {
     const record = await app.given.eligibility(foreign);
     const candidate = record['candidate'].candidate_id as string;
     const ofCandidate = (account: string, id: string) => `/admin/accounts/${account}/candidates/${id}`;
@@ -209,7 +209,7 @@ describe('the records that wait for an operator', () => {
     expect(first).toMatchObject({ account_code: foreign.account, hold_reason: 'Identity', approval_pending: false });
   });
 
-  it('excludes booked, cancelled and expired records from the records that wait for an operator', async () => {
+  it('the list of waiting records excludes booked, cancelled and expired records', async () => {
     const record = await needingApproval(mine);
     const id = record['svc_eligiblity_id'];
     await app.given.sql(
@@ -219,7 +219,7 @@ describe('the records that wait for an operator', () => {
     expect(idsOf(await waiting('APPROVAL', `&account_code=${mine.account}`))).toEqual([]);
   });
 
-  it('lists waiting records page by page', async () => {
+  it('the list of waiting records can be read page by page', async () => {
     const made: unknown[] = [];
     for (let n = 0; n < 3; n++) made.unshift((await needingApproval(mine))['svc_eligiblity_id']);
     const first = await waiting('APPROVAL', `&account_code=${mine.account}&limit=2`);
@@ -227,7 +227,7 @@ describe('the records that wait for an operator', () => {
     expect([...idsOf(first), ...idsOf(await get(next))]).toEqual(made);
   });
 
-  it('the list of waiting records refuses an unknown or missing reason for waiting, and an unknown or foreign account', async () => {
+  it('the list of waiting records answers 400 without a valid reason or with an unknown account, and 403 for a forbidden account', async () => {
     expect(refusal(await waiting('NOTHING'))).toEqual([400, 'validation_error']);
     expect((await get('/admin/eligibilities')).status).toBe(400);
     expect(refusal(await waiting('HOLD', '&account_code=NOSUCHACCOUNT'))).toEqual([400, 'account_not_found']);
@@ -237,7 +237,7 @@ describe('the records that wait for an operator', () => {
     ]);
   });
 
-  it('reads waiting records from an index that contains no other records', async () => {
+  it('the list of waiting records is read from an index that contains no other records', async () => {
     await app.given.records(20_000, foreign, { updated_datetime: `'2020-01-01Z'` });
     await app.given.sql('ANALYZE eligibilities');
     await needingApproval(mine);

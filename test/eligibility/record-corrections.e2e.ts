@@ -30,7 +30,7 @@ const endAt = (record: Made, end: Date) =>
 const past = () => new Date(Math.floor(Date.now() / 1000) * 1000 - 2000);
 
 describe('bookings of a candidate', () => {
-  it("lists a candidate's bookings newest first, and filters them by status and test", async () => {
+  it("a candidate's bookings are listed newest first, and can be filtered by status and test", async () => {
     const record = await app.given.eligibility(scene);
     const first = await app.given.booking(scene, record);
     await call('DELETE', `/accounts/${scene.account}/bookings/${first['booking_code']}`);
@@ -49,20 +49,20 @@ describe('bookings of a candidate', () => {
     ]);
   });
 
-  it('answers 404 for an unknown candidate, and an empty list for a candidate without bookings', async () => {
+  it('the list of bookings answers 404 for an unknown candidate, and is empty for a candidate without bookings', async () => {
     const answer = await call('GET', `/accounts/${scene.account}/candidates/nobody/bookings`);
     expect([answer.status, answer.body.code]).toEqual([404, 'candidate_not_found']);
     const record = await app.given.eligibility(scene);
     expect((await call('GET', `${candidateOf(record)}/bookings`)).body).toEqual([]);
   });
 
-  it('requires the scope `bookings` to list bookings', async () => {
+  it('listing bookings requires the `bookings` scope', async () => {
     const token = await app.given.token([scene.account], ['read']);
     expect((await call('GET', `/accounts/${scene.account}/candidates/x/bookings`, undefined, token)).status).toBe(403);
   });
 });
 
-it('refuses a second booking of a record, and names the code of the open booking', async () => {
+it('a second booking of a record is refused with the code of the open booking', async () => {
   const record = await app.given.eligibility(scene);
   const booking = await app.given.booking(scene, record);
   const { booking_on, location_timezone } = booking;
@@ -87,7 +87,7 @@ describe('vouchers', () => {
   });
 
   it.each([true, false])(
-    "releases an expired record's voucher when its successor is created (the successor redeems the same voucher: %s)",
+    "an expired record's voucher is released when a new record is created (the new record reuses the voucher: %s)",
     async (asks) => {
       const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
       const { candidate } = await app.given
@@ -99,7 +99,7 @@ describe('vouchers', () => {
     },
   );
 
-  it("keeps an expired record's vouchers redeemed when the record that would replace it is refused", async () => {
+  it('the vouchers of an expired record stay redeemed when the record that would replace it is refused', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const record = await app.given.eligibility(scene, { voucher_codes: [voucher] });
     await endAt(record, past());
@@ -119,7 +119,7 @@ describe('vouchers', () => {
     [{ discount_value: 5.12, currency: 'JPY' }, 'too_many_decimals', '/discount_value'],
     [{ discount_value: 5.12, currency: 'EUR' }, null, null],
     [{ discount_value: 512, currency: 'xof' }, null, null],
-  ])('checks the currency and the decimals of an AMOUNT voucher with %j: %s', async (members, code, pointer) => {
+  ])('an AMOUNT voucher with the members %j gets the fault %s', async (members, code, pointer) => {
     const path = `/admin/accounts/${scene.account}/vouchers/V-1`;
     const answer = await call('PUT', path, { discount_type: 'AMOUNT', ...members }, operator);
     expect(answer.body.errors ?? []).toEqual(code === null ? [] : [expect.objectContaining({ code, pointer })]);
@@ -160,7 +160,7 @@ describe('a result that was refused and later accepted', () => {
   );
 });
 
-it('writes an audit row when a launch link is redeemed', async () => {
+it('redeeming a launch link writes an audit row', async () => {
   const record = await app.given.eligibility(scene);
   const info = await call('GET', `/eligibilities/${record['svc_eligiblity_id']}/testLaunchInfo`);
   const path = new URL(info.body.launch_url as string).pathname;
@@ -172,7 +172,7 @@ it('writes an audit row when a launch link is redeemed', async () => {
   expect(rows).toHaveLength(1);
 });
 
-it('stores a date in the year 1 unchanged in a process whose time zone is not UTC', async () => {
+it('a date in the year 1 is stored unchanged by a process whose time zone is not UTC', async () => {
   const folder = dataFolder();
   const service = await ServiceProcess.start(folder.path, { TZ: 'America/New_York' });
   try {
@@ -216,7 +216,7 @@ describe('a record that expires while it is being read', () => {
 });
 
 describe('the filter updated_since', () => {
-  it('updated_since finds an expired record by the time of its expiry, even if a new record replaced it or the creation of a new record failed', async () => {
+  it('the updated_since filter finds an expired record by its expiry time, even if a new record replaced it or was refused', async () => {
     const since = new Date(Date.now() - 1000).toISOString().slice(0, 19) + 'Z';
     const ids = async () =>
       (

@@ -163,7 +163,7 @@ describe('the diagram of an eligibility', () => {
     expect(await read(record)).toBe('PENDING');
   });
 
-  it('the eligibility diagram contains every cancellation, booking and hold that changes the state', async () => {
+  it('the eligibility diagram shows every cancellation, booking and hold that changes the state of an eligibility', async () => {
     for (const state of Object.keys(IN_STATE).slice(1))
       for (const [method, path] of [
         ['DELETE', (record: Entity) => examPath(scene, record)],

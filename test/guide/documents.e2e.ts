@@ -74,14 +74,14 @@ describe('the command lines of the documents', () => {
   let operator: string;
   let account: string;
 
-  it('the command lines in docs/oauth.md get a token', async () => {
+  it('the commands in docs/oauth.md get a token', async () => {
     token = await login(sandbox['client']);
     operator = await login(sandbox['operator']);
     account = sandbox['account_code'];
     expect((await app.call('GET', `/accounts/${account}/eligibilities`, { token })).status).toBe(200);
   });
 
-  it('the command lines in docs/oauth.md get a token for a program without a user', async () => {
+  it('the commands in docs/oauth.md get a token for a program that acts without a user', async () => {
     const body = { name: 'Portal', scopes: ['read'], grants: ['client_credentials'], account_codes: [account] };
     const { consumer_key, consumer_secret } = (await app.call('POST', '/admin/applications', { token: operator, body }))
       .body as Record<string, string>;
@@ -91,7 +91,7 @@ describe('the command lines of the documents', () => {
     expect((await app.call('GET', `/accounts/${account}/eligibilities`, { token: access_token })).status).toBe(200);
   });
 
-  it('the command lines in docs/import.md check a file', async () => {
+  it('the commands in docs/import.md check an import file with a dry run', async () => {
     writeFileSync(
       join(folder, 'season.csv'),
       'candidate_id,first_name,last_name,test_code\nS-1,Ada,Lovelace,SANDBOX-ONE\n',
@@ -117,7 +117,7 @@ describe('the command lines of the documents', () => {
   const statusOf = async (candidate: string) =>
     (await app.call('GET', `/accounts/${account}/candidates/${candidate}`, { token })).body[0].status as string;
 
-  it('the command lines in docs/test-drivers.md deliver a result by each of the two routes', async () => {
+  it('the commands in docs/test-drivers.md deliver a result through each of the two routes', async () => {
     const [byRegistration] = blocksOf('docs/test-drivers.md', 'By registration', 'sh');
     expect(await type(byRegistration, { TOKEN: token, BOOKING: await book('driver-1') })).toBe('200\n');
     expect(await statusOf('driver-1')).toBe('COMPLETED');
@@ -127,7 +127,7 @@ describe('the command lines of the documents', () => {
     expect(await statusOf('driver-2')).toBe('COMPLETED');
   });
 
-  it('the command lines in docs/sandbox.md move the clock and raise an event, and match the file docs/sandbox.http', async () => {
+  it('the examples in docs/sandbox.md move the clock and raise an event, and show the members of data/sandbox.json', async () => {
     const [advance] = blocksOf('docs/sandbox.md', 'A clock that can be moved', 'json');
     const post = (path: string, body: unknown) => app.call('POST', path, { token: operator, body });
     const before = (await app.call('GET', '/sandbox/clock', { token: operator })).body.now as string;
@@ -142,7 +142,7 @@ describe('the command lines of the documents', () => {
       expect(Object.keys(sandbox[name])).toEqual(Object.keys(member));
   });
 
-  it('the requests in docs/main-job.http run the main flow, and the partner receives both notifications', async () => {
+  it('the requests in docs/main-job.http run the main flow, and the partner is notified of the booking', async () => {
     const [script, ...requests] = readFileSync(join(ROOT, 'docs/main-job.http'), 'utf8').split(/^### .*$/m);
     const known: Record<string, any> = {};
     const valueOf = (expression: string) =>
@@ -184,14 +184,14 @@ describe('the command lines of the documents', () => {
     expect(JSON.stringify(last)).toContain('BOOKING_CREATED');
   });
 
-  it('docs/notifications.md shows a notification with every member', () => {
+  it('the notification in docs/notifications.md contains every member of the NotificationRequest schema', () => {
     const [body] = blocksOf('docs/notifications.md', 'The request', 'json').map((text) => JSON.parse(text) as object);
     const schema = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')).components.schemas
       .NotificationRequest as { properties: object };
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('the command lines in docs/upgrade.md show the migrations, run them and grant the role its rights', async () => {
+  it('the commands in docs/upgrade.md list migrations, run them and grant rights to the database role', async () => {
     const [lines] = blocksOf('docs/upgrade.md', 'Steps', 'sh');
     const [install, ...rest] = lines.split('\n');
     // The document's install command is not run here, because scripts/walk.mjs runs it.
@@ -204,7 +204,7 @@ describe('the command lines of the documents', () => {
     expect(row).toEqual({ may: true });
   }, 240_000);
 
-  it('scripts/start.mjs does not compile the service again if only a client package was built after the service', () => {
+  it('a newer build of a client package does not make scripts/start.mjs recompile the service', () => {
     const built = join(ROOT, 'clients/typescript/dist');
     mkdirSync(built, { recursive: true });
     writeFileSync(join(built, '.built-just-now'), '');
@@ -216,7 +216,7 @@ describe('the command lines of the documents', () => {
     expect([status, stderr]).toEqual([2, 'usage: npm run migrate [-- --grant-to ROLE]\n']);
   });
 
-  it('the command lines in docs/operations.md encrypt stored data under a new key', async () => {
+  it('the commands in docs/operations.md re-encrypt stored data with a new key', async () => {
     const [lines] = blocksOf('docs/operations.md', 'Keys', 'sh');
     const { partner_url, ca_pem } = sandbox['partner'];
     const body = { account_code: account, partner_url, ca_pem };

@@ -93,7 +93,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(unknownIn(query, exported)).toEqual(found);
   });
 
-  it('the alerts and dashboards use only existing values of the label exam_in (time until the exam)', async () => {
+  it('the alerts and dashboards use only existing values of the exam_in label (time until the exam)', async () => {
     await app.app.get(UndeliveredFigures).count();
     const text = await app.app.get(Metrics).registry.metrics();
     const asked = [...alerts.map(({ expr }) => expr), ...targets.map(({ expr }) => expr ?? '')].flatMap((expr) =>

@@ -61,7 +61,7 @@ describe('the guide on the web', () => {
     }
   });
 
-  it('every page of the guide works under the strictest content security policy and shows its pictures', async () => {
+  it('every page of the guide works under the strictest content security policy and shows its images', async () => {
     const { page, complaints, refusals } = await openPage(browser);
     const policy = (await fetch(`${app.url}/guide/`)).headers.get('content-security-policy');
     expect(policy).toContain("style-src 'self';");

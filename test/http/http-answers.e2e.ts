@@ -51,7 +51,7 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
 
 describe('§2 every response', () => {
   it.each(['40P01', '40001'])(
-    'a request whose changes PostgreSQL aborts with %s on every attempt gets 503 with Retry-After, not 500',
+    'a request gets 503 with Retry-After, not 500, if PostgreSQL aborts each of its transactions with %s',
     async (state) => {
       await app.given.sql(
         `CREATE FUNCTION aborted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -115,7 +115,7 @@ describe('§2 every response', () => {
   });
 
   it.each(KINDS)(
-    'a response of the kind %s carries X-Request-Id, Cache-Control: no-store, nosniff and security headers, and no X-Powered-By',
+    'a response has X-Request-Id, Cache-Control: no-store, nosniff and security headers, but no X-Powered-By: %s',
     async (_kind, answer) => {
       const { headers } = await answer();
       expect(headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
@@ -128,7 +128,7 @@ describe('§2 every response', () => {
   );
 
   it.each(KINDS.filter(([kind]) => /^4/.test(kind)))(
-    'the body of an error response of the kind %s is an RFC 9457 problem',
+    'the body of an error response is an RFC 9457 problem: %s',
     async (_kind, answer) => {
       const { status, headers, body } = await answer();
       expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
@@ -219,7 +219,7 @@ describe('§2 methods', () => {
       }
   });
 
-  it('a process without the role api serves only its health routes, in any letter case', async () => {
+  it('a process without the api role serves only its health routes, whatever the letter case of the path', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: 'delivery' } });
     try {
       for (const [path, status] of [
@@ -358,7 +358,7 @@ describe('§2 the RateLimit headers', () => {
     }
   });
 
-  it('the RateLimit header counts down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
+  it('the RateLimit header shows the remaining quota of each user, and a 429 response also has Retry-After', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
       // Waits for a new minute if the current one is about to end, because each minute has its own quota.

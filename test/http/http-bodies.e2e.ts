@@ -99,7 +99,7 @@ describe('§2 malformed JSON', () => {
   });
 
   it.each(['null', '5', '"text"', 'true', '[]'])(
-    'refuses the body %s, which is valid JSON but not an object, with a fault that points to the whole body',
+    'refuses the body %s, which is valid JSON but not an object, with type_invalid for the whole body',
     async (text) => {
       expect(faultsOf(await create(text))).toEqual([' type_invalid']);
     },
@@ -140,7 +140,7 @@ describe('§2 size and type of bodies', () => {
     expect(chunked.status).toBe(413);
   });
 
-  it('applies the size limit of a body to its size after decompression', async () => {
+  it('applies the body size limit to the decompressed body', async () => {
     const gzip = { 'content-encoding': 'gzip' };
     expect((await create(gzipSync(json()), gzip)).status).toBe(200);
     expect((await create(gzipSync(' '.repeat(50_000_000) + json()), gzip)).status).toBe(413);

@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('the OpenAPI document declares every member of `parts` that GET /health/ready and its examples contain', async () => {
+  it('the OpenAPI document declares each member of `parts` in the response and examples of GET /health/ready', async () => {
     const { '200': ready, '503': unready } = document.paths['/health/ready'].get.responses as Schema;
     const { parts } = (await app.call('GET', '/health/ready')).body as { parts: object };
     expect(Object.keys(parts).sort()).toEqual(['database', 'deliveries', 'delivery loop', 'migrations']);
@@ -135,7 +135,7 @@ describe('the OpenAPI document', () => {
     expect(securityOf('/health/live', 'get')).toEqual([]);
   });
 
-  it('the OpenAPI document contains BASE_URL, if it is set, as its server and in the address of the token endpoint', () => {
+  it('the addresses of the server and the token endpoint in the OpenAPI document begin with BASE_URL if it is set', () => {
     const config = { ...app.config, http: { ...app.config.http, publicUrl: 'https://api.example/v1' } as HttpConfig };
     const { servers, components } = openApiDocument(app.app, config) as any;
     expect(servers).toEqual([{ url: 'https://api.example/v1' }]);

@@ -102,7 +102,7 @@ describe('§2 the faults of a request', () => {
   );
 
   it.each(['\u0001', '\t', '\n', '\u007f', '\u0085', '\u009f'])(
-    'reports the control character %j in a text as a fault',
+    'reports the control character %j in the city of a candidate as a fault',
     async (character) => {
       const body = app.given.eligibilityBody(scene.testCode);
       const { errors } = (await create({ ...body, candidate: { ...body.candidate, city: `a${character}b` } })).body;
@@ -110,7 +110,7 @@ describe('§2 the faults of a request', () => {
     },
   );
 
-  it('accepts line breaks and tabs in a reason, and reports other control characters as faults', async () => {
+  it('accepts line breaks and tabs in the reason for a hold, and refuses other control characters', async () => {
     const record = await app.given.eligibility(scene);
     const hold = (reason: string) =>
       app.call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/hold`, {

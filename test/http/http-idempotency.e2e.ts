@@ -74,7 +74,7 @@ describe('§5 Idempotency-Key', () => {
     expect([answer.status, replayed(answer)]).toEqual([200, null]);
   });
 
-  it('returns 409 idempotency_key_in_use while the key’s first request runs, whether the body is equal or not', async () => {
+  it('returns 409 idempotency_key_in_use while the key’s first request runs, whether or not the bodies are equal', async () => {
     const [key, record] = [newKey(), await app.given.eligibility(scene)];
     const book = (more = {}) =>
       app.call('POST', `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`, {
@@ -343,14 +343,14 @@ describe('§5 Idempotency-Key', () => {
       expect((await waiting).body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('replays the response of a completed request to simultaneous repetitions, without 409 idempotency_key_in_use', async () => {
+    it('simultaneous repetitions of a completed request get its stored response, not 409 idempotency_key_in_use', async () => {
       const [key, sent] = [newKey(), body()];
       expect((await create(sent, key)).status).toBe(200);
       const answers = await Promise.all(Array.from({ length: 12 }, () => create(sent, key)));
       expect(answers.map((answer) => [answer.status, replayed(answer)])).toEqual(answers.map(() => [200, 'true']));
     });
 
-    it('executes the other requests in a batch while another transaction locks the record of one request', async () => {
+    it('executes the other requests in a batch while one request waits for a locked record', async () => {
       const [locked, ...others] = await records(8);
       const release = await app.given.lock(
         `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = '${locked['svc_eligiblity_id']}' FOR UPDATE`,

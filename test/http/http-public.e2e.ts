@@ -26,7 +26,7 @@ describe('/.well-known/security.txt (RFC 9116)', () => {
     expect([days > 170, days < 365]).toEqual([true, true]);
   });
 
-  it('returns 404 for security.txt without a configured contact, and does not start with an invalid contact', async () => {
+  it('security.txt returns 404 if no contact is configured, and the service refuses to start with an invalid contact', async () => {
     const app = await startApp();
     expect((await app.call('GET', '/.well-known/security.txt').finally(() => app.close())).status).toBe(404);
     await expect(startApp({ env: { SECURITY_CONTACT: 'somebody' } })).rejects.toThrow(/^SECURITY_CONTACT /);
@@ -154,7 +154,7 @@ describe('the quota of an address on public routes', () => {
     expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
   });
 
-  it('a public document counts towards an address’s quota according to its length, and a 304 as at most one request', async () => {
+  it('a longer public document uses up more of a client address’s quota, and a 304 uses at most one request', async () => {
     const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
     let begun = performance.now();
     // The quota refills by 20 units per second.

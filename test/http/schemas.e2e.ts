@@ -25,7 +25,7 @@ describe('the schemas', () => {
       .addFormat('iri', (text: string) => parseUrl(text) !== null)
       .compile(schema);
 
-  it('serves the schemas of the OpenAPI document, which links to the list of schemas', () => {
+  it('the OpenAPI document links to a complete list of its schemas', () => {
     expect(document.externalDocs.url).toBe(`http://localhost:3000${BASE_PATH}/openapi/schemas`);
     expect(list.map(({ name }) => name)).toEqual(Object.keys(document.components.schemas as object));
   });

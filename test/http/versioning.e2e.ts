@@ -58,7 +58,7 @@ it('responses of a deprecated route have headers with the dates of deprecation a
   expect(await headersOf('/things/of-now')).toEqual([null, null, null]);
 });
 
-it('the OpenAPI document marks the deprecated route as deprecated, and no other route', () => {
+it('the OpenAPI document marks only the deprecated route as deprecated', () => {
   const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
   describeHeaders(document);
   const [gone, stays] = ['/things', '/things/of-now'].map((path) => document.paths[path].get!);

@@ -41,7 +41,7 @@ describe('an import of CSV', () => {
     (await app.call('GET', `/accounts/${scene.account}/candidates/${encodeURIComponent(id)}`, { token: scene.token }))
       .body;
 
-  it('an import creates the records of its rows by the same rules as a POST of one record', async () => {
+  it('an import creates records by the same rules as POST requests', async () => {
     const key = await app.given.attributeKey(scene.account, 'badge');
     const two = await app.given.test(scene.account, {
       portions: [
@@ -118,7 +118,7 @@ describe('an import of CSV', () => {
     expect((await candidate('S-3'))[0].status).toBe('CANCELLED');
   });
 
-  it('an import undoes all changes of a refused row, and of no other row', async () => {
+  it('an import undoes all changes of a refused row, and keeps the changes of the other rows', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const rows = ['V-1', 'V-2', 'V-3'].map(
       (id, index) => `${id},Ada,Lovelace,${scene.testCode},${index === 2 ? '' : voucher}`,
@@ -135,7 +135,7 @@ describe('an import of CSV', () => {
     expect(await app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher])).toEqual([{ uses: 1 }]);
   });
 
-  it('an import keeps the voucher of an expired record redeemed when it refuses the row that would replace the record', async () => {
+  it('a refused import row does not replace an expired record, and the voucher of the record stays redeemed', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     await app.given.eligibility(scene, { client_eligibility_id: 'EL-1' });
     const expired = await app.given.eligibility(scene, { voucher_codes: [voucher] });
@@ -255,7 +255,7 @@ describe('an import of CSV', () => {
     expect((await send('candidate_id,test_code\n', '', { 'content-type': type })).status).toBe(status);
   });
 
-  it('returns 400 for an import whose parameter dry_run is neither true nor false', async () => {
+  it('returns 400 for an import if the dry_run parameter is neither true nor false', async () => {
     const answer = await send('candidate_id,test_code\n', '?dry_run=maybe');
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'dry_run']);
   });
@@ -272,7 +272,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('hides an import from other accounts, and refuses callers without the scope create', async () => {
+  it('hides an import from other accounts, and refuses callers without the create scope', async () => {
     const { id } = await imported('candidate_id,test_code\n');
     const other = await app.given.scene();
     for (const path of ['', '/report'])

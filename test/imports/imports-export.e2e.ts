@@ -114,7 +114,7 @@ describe('an export of records', () => {
     expect(ids).toEqual(expected.map((row) => row['svc_eligiblity_id']));
   });
 
-  it('an export requires the scope read for the account', async () => {
+  it('an export requires the read scope for the account', async () => {
     const scene = await app.given.scene();
     const create = await app.given.token([scene.account], ['create']);
     const other = await app.given.scene();

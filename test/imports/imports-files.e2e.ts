@@ -154,7 +154,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('an import report explains a cell of only spaces, and suggests the correct form of a state, or of a date without a time', async () => {
+  it('an import report explains a cell with only spaces, and suggests corrections for a state code and a date without a time', async () => {
     const { report } = await imports().imported(
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
@@ -244,7 +244,7 @@ describe('a file for an import', () => {
     },
   );
 
-  it('an import suggests the existing test code if only the letter case differs, and names a booking that blocks a CANCEL', async () => {
+  it('an import report suggests the test code in the right letter case, and names the booking that prevents a CANCEL', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
     const { booking_code } = await app.given.booking(scene, made);
     const { report } = await imports().imported(

@@ -62,7 +62,7 @@ it('an import accepts a file of 512 MiB, and refuses a larger file with 413 with
   expect(await kept()).toHaveLength(1);
 }, 120_000);
 
-it('an import refuses a file with 1,000,001 rows with 413, and stores no row', async () => {
+it('an import returns 413 for a file with 1,000,001 rows, and stores none of the rows', async () => {
   const before = await kept();
   const answer = await send(rows(MOST_ROWS + 1));
   expect([answer.status, answer.body['code']]).toEqual([413, 'payload_too_large']);

@@ -175,7 +175,7 @@ describe('imports in several processes', () => {
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
   });
 
-  it('returns 503 for an upload if its import fails while the body is arriving, and 202 if the import is aborted', async () => {
+  it('an upload gets 503 if its import fails while the body is arriving, and 202 if the import is aborted meanwhile', async () => {
     const scene = await app.given.scene();
     for (const [state, status] of [
       ['FAILED', 503],

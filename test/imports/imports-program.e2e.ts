@@ -62,7 +62,7 @@ describe('npm run import', () => {
     return { code, output };
   }
 
-  it('npm run import signs in with credentials from a file, imports a second file, and prints the path of the report', async () => {
+  it('npm run import reads credentials from a file, prints the path of its report, and keeps the report of an earlier run', async () => {
     const file = join(folder, 'season.csv');
     writeFileSync(
       file,

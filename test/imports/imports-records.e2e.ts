@@ -28,7 +28,7 @@ describe('import lines with the id of a record', () => {
     return { closed: closed['svc_eligiblity_id'] as string, live: live['svc_eligiblity_id'] as string };
   }
 
-  it('importing an export with the action UPDATE changes nothing, even if it contains closed records', async () => {
+  it('importing an export with UPDATE actions changes nothing, even if the file contains closed records', async () => {
     const { closed, live } = await closedAndLive('M-1');
     const before = await imports().records('M-1');
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
@@ -80,7 +80,7 @@ describe('import lines with the id of a record', () => {
     expect(told(result)).toEqual(['REFUSED record_id_invalid ']);
   });
 
-  it("an empty cell of an import clears the member of the record if the line contains the record's id, and otherwise changes nothing", async () => {
+  it("an empty cell of an import clears a value if the line contains the record's id, and otherwise changes nothing", async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-7', city: 'Rome' } });
     const header = 'action,candidate_id,test_code,city,svc_eligiblity_id\n';
     const line = (id: string) => `${header}UPDATE,M-7,${scene.testCode},,${id}\n`;
@@ -113,7 +113,7 @@ describe('import lines with the id of a record', () => {
     expect(await applied()).toEqual([]);
   });
 
-  it("an attribute column of an import changes only its attribute, and an empty cell clears the attribute if the line contains the record's id", async () => {
+  it("an import changes only the attributes in its columns, and an empty cell clears an attribute if the line has the record's id", async () => {
     for (const key of ['badge', 'wing', 'shift']) await app.given.attributeKey(scene.account, key);
     const additional_attributes = [
       { key: 'badge', value: '1' },

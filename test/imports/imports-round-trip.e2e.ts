@@ -48,7 +48,7 @@ describe('importing an export after one cell was edited', () => {
   afterAll(() => app.close());
 
   it(
-    'importing an export with one edited cell changes only the member in this cell, or nothing if the record is closed',
+    'importing an export with one edited cell changes only the value in that cell, or nothing if the record is closed',
     async () => {
       let changes = 0;
       let runs = 0;

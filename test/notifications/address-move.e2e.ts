@@ -122,7 +122,7 @@ test('a suspended partner is SUSPENDED again once its new address is verified, a
   expect(codesOf(next.requests)).toEqual([suspended, meanwhile]);
 });
 
-test('a partner that was resumed after an earlier change of its address is ACTIVE once its next address is verified', async () => {
+test('a partner that was resumed after an earlier address change becomes ACTIVE when its next address is verified', async () => {
   await subscribed.post('suspend');
   await move();
   await subscribed.post('verify');
@@ -132,7 +132,7 @@ test('a partner that was resumed after an earlier change of its address is ACTIV
   await verify();
 });
 
-test('sends all notifications to the address that is verified last, even if partner_url changes twice or back to the old address', async () => {
+test('if partner_url changes and changes back before verification, all notifications are sent to the address that is verified', async () => {
   await move();
   const one = await subscribed.booking();
   await isMade(1);
@@ -209,7 +209,7 @@ test('until a new address is verified, bulk jobs for the partner wait and single
     );
 });
 
-test('while a new address is unverified, change_reasons can be changed for later events, and the statistics count waiting bookings', async () => {
+test('while a new address is unverified, a change of change_reasons affects later events, and statistics count waiting bookings', async () => {
   await move();
   await subscribed.booking();
   await isMade(1);
@@ -294,7 +294,7 @@ test.each([
   },
 );
 
-test('a process that missed the NOTIFY about a new address reads the address from the database after a while', async () => {
+test('a process that missed the NOTIFY about a new address later reads the address from the database', async () => {
   subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3600' } });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.subscription())['paused_until']).not.toBeNull());
@@ -306,7 +306,7 @@ test('a process that missed the NOTIFY about a new address reads the address fro
   await next.received(2, 40_000);
 }, 60_000);
 
-test('while a partner changes its address, each event is delivered once, to the old or the new address, in the order of its booking', async () => {
+test('while a partner changes its address, each event is delivered once, and the events of each booking arrive in order', async () => {
   const BOOKINGS = 40;
   let halfway!: () => void;
   const isHalfway = new Promise<void>((resolve) => (halfway = resolve));

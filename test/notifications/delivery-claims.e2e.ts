@@ -115,7 +115,7 @@ const resend = async (id: string) =>
 const leased = () =>
   app.given.sql('SELECT event_sequence FROM deliveries WHERE leased_until > clock_timestamp() ORDER BY event_sequence');
 
-test('after a forward jump of the clock, no claim takes a leased notification or the next event of its booking too early', async () => {
+test('after the clock jumps forward, a leased notification and the next event of its booking are not claimed too early', async () => {
   const booking = await subscribed.booking();
   await eventually(async () => expect(await subscribed.notifications()).toHaveLength(1));
   await app.given.sql(
@@ -129,7 +129,7 @@ test('after a forward jump of the clock, no claim takes a leased notification or
   expect(await claimAhead(client, WAIT_MS / 1000 + 21)).toHaveLength(1);
 });
 
-test('a claim that began before a manual resend does not take another event of the same booking', async () => {
+test('a delivery process whose claim began before a manual resend claims no other event of the same booking', async () => {
   const [first] = await refusedAndNext();
   const late = await heldClaim();
   await resend(first);
@@ -138,7 +138,7 @@ test('a claim that began before a manual resend does not take another event of t
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('the notification of a manual resend is not claimed while another event of its booking is being claimed or has just been claimed', async () => {
+test('a manual resend is not claimed while another event of the same booking is being claimed or has just been claimed', async () => {
   const [first, second] = await refusedAndNext();
   const [early, other] = [await connect(), await connect()];
   await early.query('BEGIN');
@@ -151,7 +151,7 @@ test('the notification of a manual resend is not claimed while another event of 
   expect(await leased()).toEqual([{ event_sequence: 2 }]);
 });
 
-test('a probe that began before a manual resend does not take another event of the same booking', async () => {
+test('a delivery process that began to claim a probe before a manual resend claims no other event of the same booking', async () => {
   const [first] = await refusedAndNext();
   await app.given.sql(
     `UPDATE subscriptions SET health = 'DOWN', health_changed_at = clock_timestamp(), next_probe_at = clock_timestamp()
@@ -222,7 +222,7 @@ test('the late outcome of an earlier probe does not change the time of the next 
   expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2);
 });
 
-test('a claim that began before the re-creation of a lost notification does not take a later event of the same booking', async () => {
+test('a delivery process whose claim began before a lost notification was re-created claims no later event of its booking', async () => {
   const booking = await subscribed.booking();
   await subscribed.reschedule(booking);
   const [{ event_id }] = await eventually(async () => {
@@ -251,7 +251,7 @@ test('a claim that began before the re-creation of a lost notification does not 
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('a claim with a generic query plan reads only the rows that it claims, not all notifications that wait for the partner', async () => {
+test('with a generic query plan, the claim statement reads only the rows that it claims, not all waiting notifications', async () => {
   await queueMany(subscribed, 2000);
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)

@@ -23,7 +23,7 @@ test.each([
   ['notification', `SELECT FROM notifications WHERE subscription_id = `],
   ['subscription', `SELECT FROM subscriptions WHERE id = `],
 ])(
-  'records the outcomes of one partner while another connection locks a row (%s) of a second partner',
+  'records the delivery outcomes for one partner while another connection locks a row (%s) of a second partner',
   async (_what, rows) => {
     // The responses of both partners arrive at the same moment, so that the outcomes are recorded together.
     let answer = (): void => undefined;

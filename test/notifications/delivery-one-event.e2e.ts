@@ -40,7 +40,7 @@ test('a partner that always returns 500 for one event still receives all other e
   await delivered(21);
 }, 40_000);
 
-test('a partner that returns 500 for all events becomes DOWN, and no event waits for an operator', async () => {
+test('a partner that returns 500 for all events becomes DOWN, and no event needs a manual retry', async () => {
   subscribed.partner.answer({ status: 500 });
   for (let made = 0; made < 3; made++) await subscribed.booking();
   // The partner answers 500 to all three events: each is attempted three times, and then the oldest is attempted again.

@@ -57,7 +57,7 @@ function seconds(): number[] {
 const delivered = (count: number, withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, withinMs);
 
-test('delivers 120 notifications at more than half the rate that a partner accepts, and at most 5 % of the requests get a 429', async () => {
+test('delivers notifications at more than half of a partner’s maximum rate, and gets a 429 for at most 5 % of the requests', async () => {
   subscribed = await Subscribed.start(app);
   const codes = await suspendedWith(60);
   for (const code of codes) await subscribed.reschedule(code);
@@ -164,7 +164,7 @@ describe('a busy partner', () => {
   });
 });
 
-test('gives up on notifications to a partner that returns only 429, and keeps those to a partner that sometimes accepts one', async () => {
+test('gives up on notifications to a partner that returns only 429, but not if the partner sometimes accepts a notification', async () => {
   const impatient = await startApp({ env: { RETRY_GIVE_UP_H: String(3 / 3600) } });
   subscribed = await Subscribed.start(impatient);
   try {
@@ -266,7 +266,7 @@ describe('the pace of a partner', () => {
     expect([Number(row['ceiling']), row['confirmed'], row['good']]).toEqual(after);
   });
 
-  test('requests that are sent late postpone the next send times in all processes', async () => {
+  test('a request that is sent late postpones the next requests of all processes to the same partner', async () => {
     subscribed = await Subscribed.start(app);
     await sets({ pace: 1, ceiling: 1 });
     const [first, late, punctual] = [
@@ -297,7 +297,7 @@ describe('the pace of a partner', () => {
       6,
     ],
     ['does not raise a low rate because of a single additional response', 2, 0.5, 1],
-  ])('the first reservation of send times after a pause %s', async (_title, answers, pace, ceiling) => {
+  ])('after a pause, the first reservation of send times for a partner %s', async (_title, answers, pace, ceiling) => {
     subscribed = await Subscribed.start(app);
     await sets({ pace: 0.5, ceiling: 1 });
     await app.given.sql(

@@ -246,7 +246,7 @@ describe.each([
   );
 });
 
-test('resets the statistics of a table that was analysed while it was empty, but not while VACUUM locks the table', async () => {
+test('resets the planner statistics of a table that was analysed while empty, unless VACUUM is locking the table', async () => {
   const believed = () => app.given.sql(`SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass`);
   await app.given.sql('VACUUM (ANALYZE) deliveries');
   const release = await app.given.lock('LOCK TABLE deliveries IN SHARE UPDATE EXCLUSIVE MODE');

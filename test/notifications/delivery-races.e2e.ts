@@ -81,7 +81,7 @@ describe('races of delivery', () => {
   }
 
   describe('translation of events', () => {
-    it('creates one notification per event, and sends them in order, when two processes translate events simultaneously', async () => {
+    it('when two processes translate events simultaneously, each event gets one notification, and all are sent in order', async () => {
       const booking = await known();
       const hold = holdAny(both(), 'translating');
       await subscribed.reschedule(booking);
@@ -99,7 +99,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('sends a partner no notification after the response to POST suspend, not even one that was claimed at its creation', async () => {
+    it('sends a partner no notification after the response to POST suspend, not even one that was claimed when it was created', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();
@@ -122,7 +122,7 @@ describe('races of delivery', () => {
   });
 
   describe('suspending a partner', () => {
-    it('POST suspend answers only after another process has released its claimed probe', async () => {
+    it('POST suspend responds only after another process has released the probe that it had claimed', async () => {
       subscribed.partner.answer({ status: 500 });
       const hold = holdAny(both(), 'probe claimed');
       await subscribed.booking();
@@ -166,7 +166,7 @@ describe('races of delivery', () => {
       await refused(subscribed, 2);
     });
 
-    it('sends no further notification of a bulk job that is aborted before a delivery loop has found its due notifications', async () => {
+    it('sends no more notifications of a bulk job after its abort, even if a delivery loop finds due notifications later', async () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
@@ -182,7 +182,7 @@ describe('races of delivery', () => {
     });
 
     it.each(['pause', 'abort'] as const)(
-      'sends none of a bulk job’s notifications after the action %s, even if a process has claimed some of them',
+      'sends none of a bulk job’s notifications after the "%s" action, even if a process has claimed some of them',
       async (action) => {
         const hold = holdAny(both(), 'claimed');
         const id = await resend();

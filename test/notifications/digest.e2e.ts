@@ -104,7 +104,7 @@ describe('the digest of delivered notifications', () => {
     await polling.turn('PUSH');
   });
 
-  it('the digest of thousands of notifications is exact, both before and after the recorded changes are merged', async () => {
+  it('the digest of thousands of notifications is exact, both before and after its pending changes are merged', async () => {
     await deliveredBefore(3000, 15);
     await expectDigestsOf(await received());
     await eventually(async () => expect((await app.given.sql('SELECT FROM digest_changes')).length).toBeLessThan(500));
@@ -166,7 +166,7 @@ describe('the digest of delivered notifications', () => {
     await expectDigestsOf(kept);
   });
 
-  it('after an upgrade, the digest is exact before and while the digests of earlier notifications are computed', async () => {
+  it('after an upgrade, the digest is exact both before and after the digests of earlier notifications are computed', async () => {
     await app.given.sql('TRUNCATE delivered_digests, digest_buckets, digest_changes');
     const [{ last }] = await app.given.sql('SELECT max(position) AS last FROM notifications');
     await app.given.sql('UPDATE digest_backfill SET position = $1', [last]);

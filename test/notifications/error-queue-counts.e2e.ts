@@ -19,7 +19,7 @@ const change = (times: number) =>
      FROM generate_series(1, ${CAUSES}) AS n, generate_series(1, ${times})`,
   );
 
-test('the upkeep of the error queue does not rewrite the counts of more than 1,000 causes while nothing changes', async () => {
+test('while nothing changes, the upkeep of the error queue rewrites none of its counts of more than 1,000 causes', async () => {
   await change(1);
   const before = await rows();
   expect(before).toHaveLength(CAUSES);

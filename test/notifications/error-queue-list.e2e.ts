@@ -145,7 +145,7 @@ test.each([
   ['from=2024-02-30T00:00:00Z', 'from'],
   ['account_code=NOBODY', 'account_code'],
   ['limit=0', 'limit'],
-])('the error queue refuses the filter %s', async (query, parameter) => {
+])('GET /admin/error-queue refuses the invalid query %s with 400', async (query, parameter) => {
   const answer = await subscribed.admin('GET', `error-queue?${query}`);
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ parameter })]);

@@ -35,7 +35,7 @@ async function summary() {
   return { causes: done.body as object[], lookedAt };
 }
 
-test('the summary of the error queue reads only the first and last rows of a cause when many other partners have short queues', async () => {
+test('the summary of the error queue reads only the first and last rows of each cause, even if other partners have short queues', async () => {
   await queueMany(subscribed, 1_000);
   // Simulates the queues of 29 other partners. Their subscriptions need not exist, because PostgreSQL's planner
   // considers only the rows.
@@ -57,7 +57,7 @@ test('the summary of the error queue reads only the first and last rows of a cau
  * notifications have the same exam time. The planner then prefers this index, although the result must be sorted.
  */
 test.each([30_000, 60_000])(
-  'the summary of the error queue reads only the first and last rows of a cause, even with %d more rows in the queue',
+  'the summary of the error queue reads only the first and last rows of each cause, even with %d more rows',
   async (more) => {
     await queueMany(subscribed, more);
     const { causes, lookedAt } = await summary();

@@ -57,7 +57,7 @@ test('failing_since keeps its value during an outage of several days with many f
   expect(await failingSince()).toBeNull();
 });
 
-test('failing_since is the time at which a partner became DOWN if its failed attempts are no longer stored', async () => {
+test('failing_since is the time at which a partner became DOWN, if its failed attempts have been deleted', async () => {
   await app.given.sql(
     `UPDATE subscriptions SET health = 'DOWN', health_changed_at = date_trunc('second', now()) - interval '50 hours',
        next_probe_at = now() + interval '1 hour', probe_from = now() WHERE id = $1`,

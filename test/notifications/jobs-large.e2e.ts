@@ -65,14 +65,14 @@ test('a dry run of a bulk job that filters by cause counts the notifications wit
     expect((await dryRun(other)).body.matched).toBe(0);
 });
 
-test('a dry run of a bulk job that does not filter by cause counts the notifications, or returns a lower bound', async () => {
+test('a dry run of a bulk job without a filter by cause returns the exact number of notifications or a lower bound', async () => {
   const { status, body } = await dryRun({ change_reason: 'BOOKING_CREATED' });
   expect(status).toBe(200);
   if (body.matched === null) expect(body.matched_at_least).toBeGreaterThan(0);
   else expect(body).toEqual({ job_id: null, resend_id: null, matched: MANY });
 });
 
-test('a large bulk job that is aborted has sent no notification twice, and leaves unsent notifications unchanged', async () => {
+test('a large bulk job that is aborted sends no notification twice, and leaves unsent notifications unchanged', async () => {
   const id = await jobs.start('error-queue/resend', { filter: filter() });
   const { matched } = await eventually(async () => {
     const found = await jobs.get(id);

@@ -114,7 +114,7 @@ describe.each([
   ['that were analysed when there was another job', 'ANALYZE job_items'],
 ])('with statistics of job items %s', (_, upkeep) => {
   it.each(STATEMENTS)(
-    'a step of a bulk job does not read all items of the job: %s',
+    'a database statement of a bulk job does not read all items of the job: %s',
     async (_title, kind, statement, valuesOf) => {
       await job(kind, 'ABORTED');
       if (upkeep !== null) await app.given.sql(upkeep);

@@ -29,7 +29,7 @@ describe('a bulk job with the API in one process and delivery in two others', ()
     await api.close();
   });
 
-  test('a bulk job sends each event once, one at a time until the first success', async () => {
+  test('a bulk job sends each event once, and sends one event at a time until the first success', async () => {
     await queueMany(subscribed, 500);
     let open = 0;
     let most = 0;
@@ -75,7 +75,7 @@ describe('retention of jobs', () => {
     await app.close();
   });
 
-  test('deletes completed bulk jobs with their items and parts after the retention period, and keeps unfinished jobs', async () => {
+  test('deletes completed bulk jobs and their items after the retention period, and keeps unfinished jobs', async () => {
     const jobs = new BulkJobs(app, subscribed.operator);
     await refused(subscribed, 2);
     const filter = { subscription_id: subscribed.id };
@@ -98,7 +98,7 @@ describe('retention of jobs', () => {
     expect(await app.given.sql('SELECT FROM job_items WHERE job_id = $1', [running])).toHaveLength(2);
   });
 
-  test('the retention of notifications does not delete a notification that is being replayed', async () => {
+  test('a notification that is being replayed is not deleted, even if its retention period has passed', async () => {
     await app.given.sql(
       `UPDATE notifications SET created_datetime = now() - interval '40 days',
          delivered_datetime = now() - interval '40 days' WHERE state = 'DELIVERED'`,

@@ -62,7 +62,7 @@ test('a replay sends delivered notifications again with the same ids and bytes, 
   ]);
 });
 
-test('a replay sends only the notifications that its filters for booking, time and change reason select', async () => {
+test('a replay sends only the notifications that match its filters for booking, time and change reason', async () => {
   const [one] = await delivered(2);
   const dry = async (filter: object) =>
     (await jobs.call('POST', 'notifications/replay', {
@@ -82,7 +82,7 @@ test('a replay sends only the notifications that its filters for booking, time a
   expect(order(one)).toEqual([2, 3]);
 });
 
-test('a replay sends only delivered notifications, while a notification in the error queue stays there', async () => {
+test('a replay sends delivered notifications again, but none from the error queue', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 400 });
   await subscribed.booking();
@@ -111,7 +111,7 @@ test('a replayed notification is sent after the notifications that are still due
   expect(succeeded.slice(0, -3)).toContain(4);
 });
 
-test('an event that occurs during a replay does not overtake a notification of its booking that is being replayed', async () => {
+test('while a notification is being replayed, a new event of the same booking waits', async () => {
   const [code] = await delivered(1);
   subscribed.partner.requests.length = 0;
   subscribed.partner.answer({ status: 200, delayMs: 400 });

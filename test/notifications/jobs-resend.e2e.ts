@@ -27,7 +27,7 @@ const mine = () => ({ subscription_id: subscribed.id });
 const resend = (body: object = {}) => jobs.start('error-queue/resend', { filter: mine(), ...body });
 const sentIds = () => subscribed.partner.requests.map((request) => request.headers['webhook-id']);
 
-test('a bulk resend sends each notification once, the oldest first, and counts the notifications', async () => {
+test('a bulk resend sends each notification once, oldest first, and reports how many were sent and delivered', async () => {
   const rows = await refused(subscribed, 12);
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'mended' });
   expect(answer.status).toBe(202);
@@ -129,7 +129,7 @@ test('a bulk resend does not send a notification that enters the error queue aft
   expect((await subscribed.queue()).map((row) => row['id'])).toEqual([later['id']]);
 });
 
-test('a bulk resend first sends a single event to the partner; if the partner fails, the job is paused and shows the reason', async () => {
+test('a bulk resend first sends a single notification; if this attempt fails, the job is paused and shows the reason', async () => {
   const rows = await refused(subscribed, 5);
   subscribed.partner.answer({ status: 401 });
   const id = await resend();
@@ -142,7 +142,7 @@ test('a bulk resend first sends a single event to the partner; if the partner fa
   expect(await jobs.outcomes(id)).toEqual(['FAILED', ...Array<string>(4).fill('DELIVERED')]);
 });
 
-test('a bulk resend is also paused if the partner fails after the first success', async () => {
+test('a bulk resend is paused even if the partner fails only after the first successes', async () => {
   await refused(subscribed, 200);
   let count = 0;
   subscribed.partner.answer(() => ({ status: ++count <= 3 ? 200 : 401, delayMs: 30 }));
@@ -153,7 +153,7 @@ test('a bulk resend is also paused if the partner fails after the first success'
   expect(waiting).toBeGreaterThan(100);
 });
 
-test('a bulk resend counts a notification that is answered with 4xx as failed, and sends the next one', async () => {
+test('a bulk resend counts a notification as failed if the partner answers 4xx, and then sends the next one', async () => {
   const rows = await refused(subscribed, 4);
   subscribed.partner.answer((request) => ({ status: request.headers['webhook-id'] === rows[0]['id'] ? 400 : 200 }));
   const id = await resend();
@@ -183,7 +183,7 @@ describe('a job with several partners', () => {
   const pair = () => jobs.start('error-queue/resend', { filter: { account_code: subscribed.scene.account } });
 
   test.each(['SUSPENDED', 'DOWN'])(
-    'while a partner is %s, its part of a job waits and delays no other partner',
+    'while a partner is %s, its part of a job waits without delaying other partners',
     async (condition) => {
       if (condition === 'SUSPENDED') await subscribed.post('suspend');
       else
@@ -235,7 +235,7 @@ describe('actions of an operator on a job', () => {
   const before = () => subscribed.queue('&failure=client_error&http_status=400&retry=MANUAL');
 
   test.each(['pause', 'abort'] as const)(
-    'after the action %s on a job, no further attempt of the job begins, and unsent notifications stay unchanged in the error queue',
+    'after the action %s, a job starts no further attempt, and its unsent notifications stay unchanged in the error queue',
     async (action) => {
       const id = await slowJob();
       const steered = await jobs.steer(id, action);
@@ -319,7 +319,7 @@ test('keeps a notification of a job waiting when its partner is suspended before
   expect(sentIds()).toEqual([]);
 });
 
-test('when a process was killed while it sent the last notification of a job, resolving the notification completes the job', async () => {
+test('if a process is killed while it sends the last notification of a job, the job is completed once the notification is resolved', async () => {
   const [{ id: notification }] = await refused(subscribed, 1);
   await subscribed.post('suspend');
   const id = await resend();

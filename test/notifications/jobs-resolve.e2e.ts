@@ -73,7 +73,7 @@ test('a bulk resolve waits for a running attempt, and skips the notification if 
   expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1);
 });
 
-test('a dry run of a bulk resolve counts the matches, and two requests with the same Idempotency-Key create one job', async () => {
+test('a dry run of a bulk resolve only counts the matches; two requests with the same Idempotency-Key create one job', async () => {
   await refused(subscribed, 2);
   const dry = await resolve({ dry_run: true });
   expect([dry.status, dry.body]).toEqual([200, { job_id: null, matched: 2 }]);
@@ -91,7 +91,7 @@ test('a bulk resolve resolves 3,000 notifications, and keeps the counts of the e
   expect(body.filter((cause: any) => cause.subscription_id === subscribed.id)).toEqual([]);
 }, 60_000);
 
-test('lists jobs newest first, filtered by kind, state and account, and lists their items by outcome, page by page', async () => {
+test('lists jobs newest first by kind, state and account, and lists the items of a job by outcome, one page at a time', async () => {
   await refused(subscribed, 5);
   const resolved = (await resolve({ filter: { ...mine(), failure: 'tls' } })).body.job_id as string;
   await jobs.having(resolved, { state: 'DONE' });

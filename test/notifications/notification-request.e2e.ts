@@ -53,7 +53,7 @@ test('a NotificationRequest that omits members without a value matches the OpenA
   expect(Object.keys(request.json)).toEqual(expect.arrayContaining(schema['required']));
 });
 
-test('sends a complete NotificationRequest as the sample notification of a verification', async () => {
+test('the sample notification that verifies a subscription is a complete NotificationRequest', async () => {
   subscribed.partner.requests.length = 0;
   await subscribed.post('verify');
   const [sample] = await subscribed.partner.received(1);
@@ -61,7 +61,7 @@ test('sends a complete NotificationRequest as the sample notification of a verif
   expect(Object.keys(sample.json)).toEqual(Object.keys(schema['properties']));
 });
 
-test('the OpenAPI document describes the request to a partner with an example, its headers and the responses', async () => {
+test('the OpenAPI document contains an example, the headers and the responses of the request to a partner', async () => {
   const bookingCode = await subscribed.booking();
   const [request] = await subscribed.partner.receivedFor(bookingCode, 1);
   for (const { name } of webhook['parameters']) expect(Object.keys(request.headers)).toContain(name.toLowerCase());

@@ -5,7 +5,7 @@ import { join } from 'node:path';
  * The short form of `npm run chaos` (test/proof/chaos/chaos.ts), which kills separate processes of the service with
  * SIGKILL.
  */
-test('no notification is lost, invented or sent twice at the same time while three processes are killed with kill -9', async () => {
+test('while three processes are killed with kill -9, no notification is lost, sent without an event, or sent twice at the same time', async () => {
   const root = join(__dirname, '../..');
   const program = spawn(process.execPath, [join(root, 'scripts/start.mjs'), 'chaos', '--rounds', '3'], { cwd: root });
   let said = '';

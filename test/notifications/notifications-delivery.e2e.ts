@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-test('sends a booking event to the partner in the NotificationRequest format of the specification', async () => {
+test('sends a booking event to the partner as a PUT of a NotificationRequest', async () => {
   const eligibility = await app.given.eligibility(subscribed.scene, {
     client_eligibility_id: 'CE-1',
     candidate: { middle_name: 'King' },
@@ -47,7 +47,7 @@ test('sends a booking event to the partner in the NotificationRequest format of 
   );
 });
 
-test('a notification omits members without a value; a remote booking has a time zone but no location', async () => {
+test('a notification omits members that have no value, such as the location of a remote booking', async () => {
   await subscribed.booking({
     delivery_mode: 'SVC_REMOTE_PROCTORED',
     location_code: undefined,

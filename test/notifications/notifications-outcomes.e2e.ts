@@ -217,7 +217,7 @@ describe('automatic retry after a 500', () => {
     ['408', { status: 408 }],
     ['timeout', { endless: 'silence' }],
     ['connection', { rst: 'before' }],
-  ])('auto_retry_on extends automatic retry to other failures: %s', async (cause, answer) => {
+  ])('with auto_retry_on, failures other than a 500 and 429 are retried automatically: %s', async (cause, answer) => {
     const { body } = await subscribed.patch({ auto_retry_on: [cause] });
     expect(body.auto_retry_on).toEqual(['500', '429', cause]);
     subscribed.partner.answer(answer);
@@ -292,7 +292,7 @@ describe('a subscription', () => {
     await queued(0);
   });
 
-  test('sends no notification of a subscription while its new address is unverified, and keeps the notifications', async () => {
+  test('keeps the notifications of a subscription while its new address is unverified, and sends none of them', async () => {
     await subscribed.patch({ partner_url: `${subscribed.partner.url}/other` });
     await subscribed.booking();
     await eventually(async () => expect(await subscribed.notifications()).toMatchObject([{ state: 'PENDING' }]));

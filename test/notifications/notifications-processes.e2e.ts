@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const app of opened.splice(0)) await app.close();
 });
 
-test('a process without the role delivery sends no notifications, but wakes a process that has the role', async () => {
+test('a process without the `delivery` role sends no notifications, but wakes a process that has the role', async () => {
   const api = await start({ ROLES: 'api' });
   const subscribed = await Subscribed.start(api);
   await subscribed.booking();
@@ -44,7 +44,7 @@ test('a process without the role delivery sends no notifications, but wakes a pr
   await subscribed.stop();
 });
 
-test('an event wakes the processes with the role delivery for an active partner, not for a suspended or DOWN partner', async () => {
+test('an event wakes the processes with the `delivery` role if the partner is active, not if the partner is suspended or DOWN', async () => {
   const app = await start({ ROLES: 'api' });
   const subscribed = await Subscribed.start(app);
   const listener = new pg.Client({ connectionString: app.databaseUrl });
@@ -73,7 +73,7 @@ test('an event wakes the processes with the role delivery for an active partner,
   await subscribed.stop();
 });
 
-test('reports a process as not ready while the database lacks one of its migrations', async () => {
+test('/health/ready returns 503 while the database lacks a migration that the process expects', async () => {
   const app = await start({});
   const [{ name }] = (await app.given.sql(
     'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING name',
@@ -150,7 +150,7 @@ test('a delivery worker records nothing for a notification whose lease another w
   await subscribed.stop();
 });
 
-test('an event that is not marked as translated is translated again, and its notification is not created twice', async () => {
+test('an event that is translated into notifications a second time creates no duplicate', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   await subscribed.booking();
@@ -181,7 +181,7 @@ test('at shutdown, a process finishes and records running attempts, and releases
   await subscribed.stop();
 });
 
-test('at shutdown, a running attempt gets its whole wait time even if SHUTDOWN_GRACE_MS is 0, and its 200 is recorded', async () => {
+test('at shutdown, a running attempt may use its full wait time even if SHUTDOWN_GRACE_MS is 0, and a 200 is recorded', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '0' }, keeper.databaseUrl);
   const token = { clientId: 'ours', clientSecret: 'a long secret' };
@@ -207,7 +207,7 @@ test('at shutdown, a running attempt gets its whole wait time even if SHUTDOWN_G
   expect([slow.partner.requests.length, renewed.partner.requests.length]).toEqual([1, 2]);
 });
 
-test('a process stops trying to record an outcome after its shutdown', async () => {
+test('a process that has shut down no longer tries to record an outcome', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '500' }, keeper.databaseUrl);
   const subscribed = await Subscribed.start(keeper);

@@ -208,7 +208,7 @@ describe('an answer that is not HTTP', () => {
     expect(excerpt).toBe('HTTP/1.1 103 Wait Link: </a>');
   });
 
-  it('records a response as not HTTP when the partner sends a banner before it receives the request', async () => {
+  it('records that a response is not HTTP when the partner sends a banner before it receives the request', async () => {
     const { good, authority } = await sharedCertificates();
     const server = createServer({ cert: good.certPem, key: good.keyPem }, (socket) => {
       socket.on('error', () => undefined);

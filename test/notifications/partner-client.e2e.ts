@@ -125,7 +125,7 @@ describe('the request to a partner', () => {
       { type: 'headers', headers: [{ name: 'Authorization', value: 'ApiKey abc' }] } satisfies PartnerEndpoint['auth'],
       'ApiKey abc',
     ],
-  ])('sends the Authorization header of the auth setting %o', async (auth, expected) => {
+  ])('sends the Authorization header that matches the auth setting %o', async (auth, expected) => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner, { auth }), headers, body);
     expect(partner.requests[0].headers.authorization).toBe(expected);
@@ -137,7 +137,7 @@ describe('the request to a partner', () => {
     { type: 'basic', username: 'ann', password: 'secret' },
     { type: 'bearer', token: 'abc.def' },
   ])(
-    'sends the configured headers of a partner in addition to the auth setting %o, and requests no content coding',
+    'sends the configured headers in addition to the auth setting %o, and requests uncompressed responses',
     async (auth) => {
       const [client, partner] = await Promise.all([aClient(), aPartner()]);
       const own = [
@@ -331,7 +331,7 @@ describe('the excerpt of an answer', () => {
     expect(await excerptOf({ status: 500, body: 'part of it', rst: 'body' })).toBe('part of it');
   });
 
-  it('removes from the excerpt the credentials that the partner repeats in its response', async () => {
+  it('removes credentials from the excerpt of a response that repeats them', async () => {
     const auth = { type: 'basic', username: 'ann', password: 'Tops"cret&' } as const;
     const echo = `${JSON.stringify({ password: auth.password })} ${Buffer.from('ann:Tops"cret&').toString('base64')} ${encodeURIComponent(auth.password)}`;
     const excerpt = await excerptOf({ status: 400, body: echo }, { auth });
@@ -383,7 +383,7 @@ describe('TLS to a partner', () => {
     expect(partner.requests).toHaveLength(0);
   });
 
-  it('trusts a self-signed certificate of a partner if the subscription has the same certificate as ca_pem', async () => {
+  it('trusts a partner’s self-signed certificate if that certificate is the ca_pem of the subscription', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     const outcome = await (await aClient()).put(endpointOf(partner, { caPem: selfSigned.certPem }), headers, body);
@@ -606,7 +606,7 @@ describe('a partner that cannot be reached', () => {
     },
   );
 
-  it('reports the failure at the address that accepted the connection if no address of a partner works', async () => {
+  it('an attempt that fails at every address of a partner reports the failure at the address that accepted the connection', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     for (const addresses of [
@@ -753,7 +753,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('retries a request once when a kept-alive connection breaks, even if no new attempt may begin by then', async () => {
+  it('retries a request once when a kept-alive connection breaks, even if new attempts are no longer allowed', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -892,7 +892,7 @@ describe('OAuth2 client credentials', () => {
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
   });
 
-  it('sends a request once more after a 401, even if no new attempt may begin by then', async () => {
+  it('sends a request once more after a 401, even if new attempts are no longer allowed', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
     let asked = 0;
@@ -900,7 +900,7 @@ describe('OAuth2 client credentials', () => {
     expect(outcome).toMatchObject({ ...delivered, earlier: [{ failure: 'auth', httpStatus: 401 }] });
   });
 
-  it('sends no notification if a blocked process reads the OAuth2 token only after the wait time has passed', async () => {
+  it('sends no notification if the process is so busy that it reads the OAuth2 token only after the wait time', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
       // The test blocks the process from the moment at which the token endpoint sends the token until the wait time is
@@ -985,7 +985,7 @@ describe('OAuth2 client credentials', () => {
     ['x-gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('reads a token response in the content coding %s, which the request did not accept', async (coding, pack) => {
+  ])('decodes a token response in the content coding %s, which was not requested', async (coding, pack) => {
     const { partner, put } = await anOAuthPartner();
     const answer = JSON.stringify({ ...good, access_token: 'abc' });
     partner.answerToken({ body: pack(answer), headers: { 'content-encoding': coding } });
@@ -1004,7 +1004,7 @@ describe('OAuth2 client credentials', () => {
     expect(await put()).toMatchObject({ ...failed('auth'), reason: 'token_answer_encoded' });
   });
 
-  it('sends audience and resource to the token endpoint, with client id and secret in the form', async () => {
+  it('sends audience, resource, client id and secret to the token endpoint as form fields', async () => {
     const { partner, put } = await anOAuthPartner({
       client_auth: 'post',
       audience: 'https://api.partner.example/',

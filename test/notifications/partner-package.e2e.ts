@@ -153,7 +153,7 @@ describe('clients/partner/README.md', () => {
     await eventually(() => expect(partner.output).toContain('ABSENT B1'));
   });
 
-  it('catch-up.mjs prints the entries of the feed, and continues from its cursor', async () => {
+  it('catch-up.mjs prints the entries of the change feed and a cursor, from which the next run continues', async () => {
     const scene = await app.given.scene();
     const { booking_code } = await app.given.booking(scene, await app.given.eligibility(scene));
     const env = { WEBHOOK_SECRET: SECRET, BASE_URL: app.url, ACCOUNT: scene.account, ACCESS_TOKEN: scene.token };
@@ -266,7 +266,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     expect(await receiver().take({ id: 'taken before', sequence: 1, notification })).toBe('repeat');
   });
 
-  it('a partner with the package and its own database stores each retried notification once, and catches up on notifications that a restore lost', async () => {
+  it('a partner that uses the package with its own database stores a retried notification once, and fetches notifications that were lost by a restore', async () => {
     const { authority } = await sharedCertificates();
     const { port } = server.address() as { port: number };
     const scene = await app.given.scene();
@@ -302,7 +302,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     expect(await told(booking_code)).toEqual(both);
   });
 
-  it('a partner with the package applies a notification once when ten copies arrive at the same moment', async () => {
+  it('a partner that uses the package applies a notification once when ten copies arrive at the same moment', async () => {
     const received = {
       id: 'parallel',
       sequence: 1,
@@ -316,7 +316,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     expect(await receiver().take({ ...received, id: null, sequence: 3 })).toBe('repeat');
   });
 
-  it('PostgresStore reports whether an event is its record’s newest, and keeps the digests of notifications', async () => {
+  it('PostgresStore reports whether an event is the newest of its record, and stores a digest of each notification', async () => {
     const store = new PostgresStore(pool);
     const newest: boolean[] = [];
     for (const [index, [booking_code, second]] of [

@@ -43,7 +43,7 @@ const delivered = (count: number) =>
   });
 
 describe('a token with the scope partner', () => {
-  it('a token with the scope partner is accepted by the routes under /partner and no other route', async () => {
+  it('a token with the `partner` scope is accepted by the routes under /partner and no other route', async () => {
     const { paths } = (await app.call('GET', '/openapi.json')).body as { paths: Record<string, Record<string, any>> };
     const statuses: Record<string, number> = {};
     for (const [path, operations] of Object.entries(paths))
@@ -60,7 +60,7 @@ describe('a token with the scope partner', () => {
     expect(new Set(Object.values(statuses))).toEqual(new Set([403]));
   });
 
-  it('the routes under /partner refuse the tokens of operators and clients, which lack the scope partner', async () => {
+  it('the routes under /partner refuse the tokens of operators and clients, which lack the `partner` scope', async () => {
     for (const scopes of [['admin'], ['support'], CLIENT_SCOPES] as const) {
       const answer = await partner('GET', 'subscriptions', undefined, await app.given.token([], scopes, [mine.id]));
       expect(refusal(answer)).toEqual([403, 'insufficient_scope']);
@@ -68,7 +68,7 @@ describe('a token with the scope partner', () => {
     }
   });
 
-  it('a token with the scope partner becomes invalid when its user loses a subscription', async () => {
+  it('a token with the `partner` scope becomes invalid when its user loses a subscription', async () => {
     const username = app.given.unique('partner-');
     const user = { username, password: 'seven grey herons wait', account_codes: [], scopes: ['partner'] };
     await mine.admin('POST', 'users', { ...user, subscription_ids: [mine.id, other.id] });
@@ -99,7 +99,7 @@ describe('GET /partner/subscriptions', () => {
     expect((await partner('GET', 'subscriptions', undefined, await app.given.token([], ['partner']))).body).toEqual([]);
   });
 
-  it('GET /partner/subscriptions/{id} warns that two subscriptions share an address only if the caller has both', async () => {
+  it('GET /partner/subscriptions/{id} includes the warning about a shared address only for a caller with access to both subscriptions', async () => {
     await other.patch({ partner_url: (await mine.subscription())['partner_url'] });
     expect((await mine.subscription())['warnings']).toHaveLength(1);
     expect((await partner('GET', `subscriptions/${mine.id}`)).body.warnings).toEqual([]);
@@ -155,7 +155,7 @@ describe('POST /partner/subscriptions/{id}/…', () => {
     await delivered(1);
   });
 
-  it('a partner cannot resume a subscription that an operator suspended, whether before or after the partner suspended it', async () => {
+  it('a partner cannot resume a subscription that an operator suspended, whether or not the partner suspended it too', async () => {
     await mine.post('suspend');
     expect(refusal(await own('resume'))).toEqual([403, 'suspended_by_operator']);
     expect((await own('suspend')).body).toMatchObject({ suspended_by: 'OPERATOR' });
@@ -207,7 +207,7 @@ describe('POST /partner/subscriptions/{id}/…', () => {
 });
 
 describe('GET /partner/notifications', () => {
-  it("GET /partner/notifications lists only the caller's notifications, and accepts filters, such as the state", async () => {
+  it("GET /partner/notifications lists only the caller's notifications, and can filter them, for example by state", async () => {
     const [queued] = await refused(mine, 1);
     const code = await mine.booking();
     const [found] = await delivered(1);
@@ -274,7 +274,7 @@ describe('POST /partner/notifications/replay', () => {
     expect(other.partner.requests).toEqual([]);
   });
 
-  it("a partner's replay by ids sends delivered notifications again, and resends failed notifications", async () => {
+  it("a partner's replay with a list of ids sends delivered notifications again, and resends failed notifications", async () => {
     const queued = await refused(mine, 2);
     const code = await mine.booking();
     await mine.reschedule(code);
@@ -322,7 +322,7 @@ describe('POST /partner/notifications/replay', () => {
     expect(refusal(await partner('POST', `jobs/${id}/abort`))).toEqual([409, 'job_finished']);
   });
 
-  it('a partner sees neither the jobs of operators and other partners nor the name of an operator who paused its job', async () => {
+  it('a partner sees neither the jobs of others nor the name of an operator who paused one of the partner’s jobs', async () => {
     await mine.booking();
     await delivered(1);
     const jobs = new BulkJobs(app, mine.operator);

@@ -48,7 +48,7 @@ describe('races of polls', () => {
     expect(ids.length + rest.length).toBe(12);
   });
 
-  it('a process without the role delivery answers a waiting poll when another process creates an event', async () => {
+  it('a process without the `delivery` role answers a waiting poll when another process creates an event', async () => {
     const waiting = poll(api);
     await subscribed.booking();
     expect((await waiting).body.notifications).toHaveLength(1);
@@ -163,7 +163,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toHaveLength(1);
   });
 
-  it('a polled notification whose lease expiry is not yet recorded is neither offered again nor resent', async () => {
+  it('a polled notification is neither offered again nor resent before the expiry of its lease is recorded', async () => {
     await subscribed.booking();
     const [{ id }] = (await poll(api)).body.notifications;
     await polling.lapse();
@@ -190,7 +190,7 @@ describe('races of polls', () => {
     expect(await subscribed.queue()).toEqual([]);
   });
 
-  it('claims no notification of a polling partner, even if a process of release 1.0.0 has set the partner DOWN', async () => {
+  it('the delivery loop claims no notification of a polling partner, even if a process of release 1.0.0 has set the partner DOWN', async () => {
     await both.given.sql(
       `UPDATE subscriptions SET health = 'DOWN', next_probe_at = now(), paused_from = NULL, paused_until = NULL WHERE id = $1`,
       [subscribed.id],
@@ -204,7 +204,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toEqual([]);
   });
 
-  it('a clock check does not shorten the long lease of a polled notification', async () => {
+  it('the check for clock corrections does not shorten the long lease of a polled notification', async () => {
     await subscribed.booking();
     const { notifications } = (await poll(api, { lease_s: 600 })).body;
     await both.app.get(ClockWatch).check();

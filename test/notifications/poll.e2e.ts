@@ -36,7 +36,7 @@ async function polled(count: number, order: Record<string, unknown> = {}): Promi
 }
 
 describe('a subscription with delivery POLL', () => {
-  it('a POLL subscription is ACTIVE without an address, verify does not change it, and sample fails with subscription_polled', async () => {
+  it('a POLL subscription without an address is ACTIVE and unchanged by verify, while sample fails with subscription_polled', async () => {
     const scene = await app.given.scene();
     const created = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
     expect(created.body).toMatchObject({ state: 'ACTIVE', delivery: 'POLL', partner_url: null, paused_until: null });
@@ -125,7 +125,7 @@ describe('a subscription with delivery POLL', () => {
 });
 
 describe('refused notifications and expired leases', () => {
-  it('a notification that a poll refuses waits for an operator, as after a 400, and has the reason and detail of the refusal', async () => {
+  it('a notification that is refused in a poll waits for an operator, as after a 400, with the partner’s reason and detail', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     await polling.poll({ refuse: [{ id, reason: 'NO_MATCHING_RECORD', detail: 'No such candidate.' }] });
@@ -215,7 +215,7 @@ describe('refused notifications and expired leases', () => {
     expect(refused.body).toMatchObject([{ account_code: subscribed.scene.account, changed: [], count: 1 }]);
   });
 
-  it('a poll returns in its member `unknown` the ids that the caller has not leased, and does not change their notifications', async () => {
+  it('the `unknown` member of a poll’s response lists ids that the caller has not leased; their notifications do not change', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     const other = await app.given.token([], ['partner'], [subscribed.id]);
@@ -229,7 +229,7 @@ describe('refused notifications and expired leases', () => {
 });
 
 describe('ids that a partner sends back', () => {
-  it('a poll returns invalid ids unchanged in its member `unknown`, and processes the other ids', async () => {
+  it('the `unknown` member of a poll’s response lists invalid ids unchanged, and the poll processes the other ids', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     const strange = ['zzz', id.toUpperCase(), '', '\u0000', '\ud800', 'é'.repeat(100)];
@@ -239,7 +239,7 @@ describe('ids that a partner sends back', () => {
     expect((await subscribed.notification(id))['state']).toBe('DELIVERED');
   });
 
-  it('a poll refuses an id with more than 100 characters', async () => {
+  it('a poll that contains an id of more than 100 characters gets 400', async () => {
     const body = { ack: ['x'.repeat(101)], refuse: [{ id: 'x'.repeat(101), reason: 'OTHER' }] };
     const answer = await polling.call('POST', '/partner/notifications/poll', body);
     expect([answer.status, answer.body.errors]).toMatchObject([
@@ -293,7 +293,7 @@ describe('the notifications that a poll returns', () => {
     await polling.poll({ ack: (await polled(1)).map(idOf) });
   });
 
-  it('polls offer the notifications of a bulk resend and of a replay, and these jobs count the outcomes', async () => {
+  it('polls offer the notifications of a bulk resend and of a replay, and the jobs count the outcomes', async () => {
     await subscribed.booking();
     await subscribed.booking();
     const offered = await polled(2);
@@ -377,7 +377,7 @@ describe('the notifications that a poll returns', () => {
 });
 
 describe('changes of records', () => {
-  it('record changes are polled like events of bookings, with the entry of the change feed as their body', async () => {
+  it('record changes are polled like booking events, and the body of each is its entry in the change feed', async () => {
     const other = await Polling.start(app, { record_changes: ['CREATED'] });
     const record = await app.given.eligibility(other.subscribed.scene);
     const { notifications } = await other.poll({ return_immediately: false });

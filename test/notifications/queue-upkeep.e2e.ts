@@ -110,7 +110,7 @@ describe('giving up notifications', () => {
     expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
   });
 
-  test('gives up on notifications to a partner that returns only 429, and keeps those to a partner that also accepts some', async () => {
+  test('gives up on notifications to a partner that returns only 429, but not if the partner also accepts some', async () => {
     const [busy, taking, lately] = subscribed;
     for (const one of subscribed) await retried(one, 3, '1 hour');
     const age = (one: Subscribed, hours: number) =>

@@ -160,7 +160,7 @@ describe('a subscription with record_changes', () => {
     ]);
   });
 
-  it('a partner that subscribes to record changes also receives booking events, in the order of each booking', async () => {
+  it('a partner that subscribes to record changes also receives booking events, in order within each booking', async () => {
     await subscribe();
     const record = await app.given.eligibility(subscribed.scene);
     const { booking_code } = await app.given.booking(subscribed.scene, record);
@@ -207,7 +207,7 @@ describe('a subscription with record_changes', () => {
 });
 
 describe('a record change that no subscription selects', () => {
-  it('stores no event for a record change that no subscription selects, and by default sends only booking events', async () => {
+  it('stores no event for a record change that no subscription selects; by default, a subscription selects none', async () => {
     subscribed = await Subscribed.start(app);
     expect((await subscribed.subscription())['record_changes']).toEqual([]);
     const record = await app.given.eligibility(subscribed.scene);
@@ -226,7 +226,7 @@ describe('a record change that no subscription selects', () => {
     ['has been deleted', async () => void (await subscribed.admin('DELETE', `subscriptions/${subscribed.id}`))],
     ['lists no change any more', async () => void (await subscribed.patch({ record_changes: [] }))],
     ['lists null', async () => void (await subscribed.patch({ record_changes: null }))],
-  ])('stores a record change only if the subscription may need it: the subscription %s', async (name, change) => {
+  ])('stores a record change only if a subscription may need it (the subscription %s)', async (name, change) => {
     await subscribe();
     await change();
     const record = await app.given.eligibility(subscribed.scene);
@@ -257,7 +257,7 @@ describe('a record change that no subscription selects', () => {
   });
 });
 
-it('refuses an unknown change in record_changes, and shows the known changes in the order of the OpenAPI document', async () => {
+it('rejects an unknown value in record_changes, and returns the known values in the order of the OpenAPI document', async () => {
   subscribed = await Subscribed.start(app);
   const refused = await subscribed.patch({ record_changes: ['CREATED', 'BOOKING_CREATED'] });
   expect(refused.status).toBe(400);
@@ -355,7 +355,7 @@ describe('the erasure of a candidate', () => {
       expect(await count(`${table} t WHERE t::text LIKE '%' || $1::text || '%'`, [id])).toBe(0);
   });
 
-  it('an erasure leaves no id of the candidate in a record change that another process is translating', async () => {
+  it('an erasure also removes the id of the candidate from a record change that is being translated at the same time', async () => {
     await subscribe();
     subscribed.partner.answer({ status: 400 });
     const records = await Promise.all(Array.from({ length: 10 }, () => app.given.eligibility(subscribed.scene)));
@@ -374,7 +374,7 @@ describe('the erasure of a candidate', () => {
 });
 
 describe('record changes in two processes', () => {
-  it('a process delivers the record changes that another process raised, each once and in the order of its record', async () => {
+  it('the record changes that one process raises are delivered once each by another process, in order within each record', async () => {
     const { api, delivery } = await startPair();
     subscribed = await Subscribed.start(api, { record_changes: RECORD_CHANGES });
     const { scene } = subscribed;

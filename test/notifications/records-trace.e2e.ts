@@ -277,7 +277,7 @@ test.each<[string, Planted]>([
   600_000,
 );
 
-test('the model of record events rejects at least one run in which listeners are stored in a separate transaction', async () => {
+test('the model of record events rejects at least one run if a subscription’s choice of events is stored in a separate transaction', async () => {
   await pool.query('ALTER TABLE subscriptions DISABLE TRIGGER subscriptions_listener_changed');
   try {
     expect(await firstUnexplainedOf(2_000, { listener: 'late' })).not.toBeNull();

@@ -77,7 +77,7 @@ describe('credentials of a subscription whose host changes', () => {
     expect((await call('PATCH', `/${id}`, { partner_url: OLD, ...without })).status).toBe(200);
   });
 
-  test('reports a missing auth together with the other faults of a request that changes the host', async () => {
+  test('reports a missing `auth` member together with the other faults of a request that changes the host', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'x' } })).body;
     const refused = await call('PATCH', `/${id}`, { partner_url: 'https://10.0.0.1/', ca_pem: 'none' });
     expect([refused.status, refused.body.code, faultsOf(refused.body.errors).sort()]).toEqual([
@@ -99,7 +99,7 @@ describe('credentials of a subscription whose host changes', () => {
     },
   );
 
-  test('requires the complete member auth, with its secret, when the host of token_url changes', async () => {
+  test('requires the complete `auth` member, with its secret, when the host of token_url changes', async () => {
     const { id } = (await create(OLD, { auth: oauth2 })).body;
     const { client_secret: _, ...rest } = oauth2;
     const refused = await call('PATCH', `/${id}`, { auth: { ...rest, token_url: 'https://elsewhere.example/token' } });
@@ -184,7 +184,7 @@ describe('settings with which every request would fail', () => {
   ];
 
   test.each(ADDRESSES)(
-    'refuses an address at which every request would fail, as partner_url and as token_url: %s',
+    'refuses a partner_url or token_url at which every request would fail: %s',
     async (address, code) => {
       const auth = { type: 'oauth2_client_credentials', client_id: 'svc', client_secret: 'x', token_url: address };
       const refused = await create(address, { auth });

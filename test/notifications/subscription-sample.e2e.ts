@@ -17,7 +17,7 @@ afterAll(() => app.close());
 
 const outcomes = (body: any) => body.steps.map(({ outcome }: any) => outcome);
 
-test('signs and sends a sample of any kind of event without storing a notification, reports each step, and writes an audit row', async () => {
+test('sends a signed sample of any kind of event, reports each step and writes an audit row, but stores no notification', async () => {
   const { status, body } = await subscribed.post('sample', { change_reason: 'EXAM_COMPLETED' });
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -50,7 +50,7 @@ test.each([
   [400, 'ANSWER', 'client_error', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
   [401, 'SIGN_IN', 'auth', ['OK', 'OK', 'OK', 'FAILED', 'NOT_REACHED']],
   [302, 'ANSWER', 'redirect', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
-])('a sample that is answered with %s fails at the step %s', async (status, step, failure, steps) => {
+])('a sample that is answered with %s fails in the %s step', async (status, step, failure, steps) => {
   subscribed.partner.answer({ status, body: 'not <b>like</b> this' });
   const { body } = await subscribed.post('sample', {});
   expect(body).toMatchObject({ delivered: false, change_reason: 'BOOKING_CREATED', failure, http_status: status });
@@ -80,7 +80,7 @@ test('the report of a sample distinguishes an unknown host name, a refused conne
   expect([blocked.failure, ...outcomes(blocked)]).toEqual(['blocked', 'OK', 'FAILED', ...Array(3).fill('NOT_REACHED')]);
 });
 
-test('a sample fails at the step ANSWER when the partner accepts the connection, reads the request and closes the connection', async () => {
+test('a sample fails in the ANSWER step when the partner reads the request and then closes the connection', async () => {
   subscribed.partner.answer({ rst: 'before' });
   const { body } = await subscribed.post('sample', {});
   expect([body.failure, body.http_status, body.protocol]).toEqual(['connect', null, 'TLSv1.3']);
@@ -91,7 +91,7 @@ test('a sample fails at the step ANSWER when the partner accepts the connection,
   });
 });
 
-test('a sample fails at the step TLS when the address accepts connections without TLS, whether it then closes them or sends nothing', async () => {
+test('a sample fails in the TLS step if the server does not speak TLS, whether it closes the connection or sends nothing', async () => {
   for (const ending of ['hangs up', 'says nothing']) {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);

@@ -41,7 +41,7 @@ test('the statistics of a subscription without deliveries return every hour of s
     expect(hour).toEqual({ delivered: 0, failed: {}, p50_ms: null, p95_ms: null });
 });
 
-test('the statistics of a subscription count attempts per hour and class of outcome, and return the durations', async () => {
+test('the statistics of a subscription count attempts per hour and outcome class, and include p50 and p95 durations', async () => {
   let count = 0;
   subscribed.partner.answer(() => ({ status: [200, 400, 403, 200, 400][count++] ?? 200, delayMs: 20 }));
   for (let i = 0; i < 5; i++) await subscribed.booking();

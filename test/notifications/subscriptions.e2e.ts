@@ -316,7 +316,7 @@ test("POST verify sends a complete, signed sample with the partner's authenticat
   }
 });
 
-test('signs client assertions with a key from the published set, and sends the partner only the token', async () => {
+test('sends client assertions signed with a published key to the token endpoint, and only the token to the partner', async () => {
   const issuer = await startPartner({ oauth: { clientId: 'svc', clientSecret: 'unused' } });
   issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 }) });
   const other = await startPartner();

@@ -77,7 +77,7 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
   }
 }
 
-it('comparing the audit log with its seals, a few seals at a time, finds a changed row of any age and a deleted seal', async () => {
+it('finds an old changed row and a deleted seal when the audit log is compared with its seals a few seals at a time', async () => {
   const { ids } = await sealed();
   for (let more = 0; more < 6; more++) await sealed(1);
   await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
@@ -180,7 +180,7 @@ describe('the signature of a seal', () => {
     ['hash', `decode(repeat('ab', 32), 'hex')`],
     ['mac', `decode(repeat('ab', 32), 'hex')`],
     ['key_id', `decode(repeat('ab', 4), 'hex')`],
-  ])('the signature of a seal reveals a change of its column %s to %s', async (column, value) => {
+  ])('the signature of a seal reveals that its %s column was set to %s', async (column, value) => {
     await sealed();
     await shift('-20 minutes');
     await sealed();
@@ -246,7 +246,7 @@ describe('the sealed audit log', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });
 
-  it('the audit log agrees with its seals where rolled-back rows left gaps, until a row is inserted into a gap', async () => {
+  it('the audit log agrees with its seals despite gaps from rolled-back rows, but not once a row is inserted into a gap', async () => {
     await sealed(1);
     const [{ id: gap }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed(1);

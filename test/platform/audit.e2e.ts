@@ -41,7 +41,7 @@ async function ownerOf(token: string): Promise<{ actor: string; application: str
 }
 
 describe('an audit row', () => {
-  it('an audit row records actor, application, account, subject, request and changed members of an action, but no values', async () => {
+  it('an audit row records who changed an eligibility record, in which request, and which members changed, but not their values', async () => {
     const scene = await app.given.scene();
     const owner = await ownerOf(scene.token);
     const created = await app.given.eligibility(scene);
@@ -72,7 +72,7 @@ describe('an audit row', () => {
     expect(JSON.stringify(rows)).not.toContain('Springfield');
   });
 
-  it("an audit row names the members of an administrative request's body, and the account of its subject", async () => {
+  it("an audit row of an administrative request records the account concerned and the names of the body's members", async () => {
     const scene = await app.given.scene();
     const [id] = [(await app.given.eligibility(scene))['svc_eligiblity_id'] as string];
     await app.call('POST', `/admin/eligibilities/${id}/hold`, { token: operator, body: { reason: 'Fee is open' } });

@@ -152,7 +152,7 @@ it('receives NOTIFY from other processes again after the database server was sil
   await signalled();
 });
 
-it('does not treat a statement that waits for a lock as a silent server', async () => {
+it('does not treat the database server as silent while a statement waits for a lock', async () => {
   await app.given.eligibility(scene);
   const [row] = await app.given.sql('SELECT svc_eligiblity_id AS id FROM eligibilities LIMIT 1');
   const { Client } = (await import('pg')).default;

@@ -60,7 +60,7 @@ describe('a pooler in session mode', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('behind a pooler, the service sets a connection’s time limits after opening it, also for units of work', async () => {
+  it('behind a pooler, a connection gets its time limits after it is opened, and a unit of work gets a longer lock timeout', async () => {
     const limits = async () =>
       (
         await app.given.sql(
@@ -94,7 +94,7 @@ describe('a pooler in transaction mode', () => {
 });
 
 describe('starting the service', () => {
-  it('the start fails with one line of explanation when a second process is still migrating', async () => {
+  it('the start fails with one line of explanation when another process is still migrating', async () => {
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('SELECT pg_advisory_lock(7031946)');
@@ -121,7 +121,7 @@ describe('starting the service', () => {
     expect(await locks()).toBe(0);
   });
 
-  it('the start fails with one line of explanation if the database role lacks a right, whichever it is', async () => {
+  it('the start fails with one line of explanation if the database role lacks any required right', async () => {
     const admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
     const name = new URL(database.url).pathname.slice(1);

@@ -167,7 +167,7 @@ describe('sslmode', () => {
       /ERR_OSSL\w+\) has an sslcert or sslkey that cannot be used/,
     ],
     ['verify-full with another name', '?sslmode=verify-full&sslrootcert=ROOT', '127.0.0.1', /for another host/],
-  ])('the service refuses TLS settings with one line of explanation: %s', async (_, query, host, expected) => {
+  ])('one line explains why the service cannot use its TLS settings: %s', async (_, query, host, expected) => {
     const files = { ROOT: root, FOREIGN: foreignRoot, NONE: noCertificate, STRANGE: strangeKey };
     const address = url(
       Object.entries(files).reduce((filled, [name, path]) => filled.replace(name, path), query),

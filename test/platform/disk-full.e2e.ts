@@ -51,7 +51,7 @@ const onSmallDisk = () => {
       body: app.given.eligibilityBody(scene.testCode),
     });
 
-  it('turns readiness red while the disk is full, and green again once there is space', async () => {
+  it('readiness checks fail while the disk is full, and succeed again once there is space', async () => {
     const filler = join(folder, 'filler');
     for (let mib = 64, size = 0; mib >= 0.01; mib /= 2)
       try {

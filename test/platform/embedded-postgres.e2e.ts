@@ -272,7 +272,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).not.toContain('personal datum');
   });
 
-  it('starts PostgreSQL on a new port when another program uses its last port', async () => {
+  it('starts PostgreSQL on a new port when another program uses the previous port', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();
@@ -303,7 +303,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).toContain('shut down');
   });
 
-  it('creates the cluster again after its initdb was killed', async () => {
+  it('creates the PostgreSQL cluster again after the service was killed during initdb', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const draft = () =>
@@ -415,7 +415,7 @@ describe('the programs and the user of PostgreSQL', () => {
     expect(realpathSync(`/proc/${postmasterPid(data)}/exe`).startsWith(project)).toBe(false);
   });
 
-  it('searches PATH for the programs of PostgreSQL, and names a missing program in an error', async () => {
+  it('searches PATH for PostgreSQL, and reports an error if there is none', async () => {
     const project = join(room, 'project');
     const lone = join(project, 'node_modules', PACKAGE, 'dist');
     mkdirSync(lone, { recursive: true });
@@ -517,7 +517,7 @@ describe('starting PostgreSQL after the previous process was killed', () => {
 });
 
 describe('supervision of the embedded PostgreSQL', () => {
-  it('restarts a killed PostgreSQL on the same port, whether the process had started or adopted the server', async () => {
+  it('restarts a killed PostgreSQL on the same port, whether the process started the server or found it running', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();
@@ -568,7 +568,7 @@ describe('supervision of the embedded PostgreSQL', () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
-  it('does not restart PostgreSQL when only the session that supervises it was terminated', async () => {
+  it('does not restart PostgreSQL when only the database session that supervises it was terminated', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();
@@ -598,7 +598,7 @@ describe('several processes with one data folder', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('processes that share a killed PostgreSQL restart it only once', async () => {
+  it('processes that share a PostgreSQL server restart it only once after it was killed', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data)];
     const [{ url }] = await Promise.all(all.map((service) => service.started()));
@@ -611,7 +611,7 @@ describe('several processes with one data folder', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('a process can start while another process with the same data folder stops', async () => {
+  it('a process can start while another process with the same data folder is stopping', async () => {
     const data = join(room, 'data');
     let previous = run(data);
     await previous.started();

@@ -70,12 +70,12 @@ async function startAsRole(): Promise<TestApp> {
   return startApp({ databaseUrl: urlOf(role), env: { CHANGES_RETENTION_DAYS: '30' } });
 }
 
-it("the SQL that grants the rights of the service's role works if the role exists, even if the owner may not create roles", async () => {
+it("the SQL that grants the service's role its rights works for an existing role, even if the table owner may not create roles", async () => {
   await asOwner([await grantsAt(urlOf(owner), role)]);
   await migrate(urlOf(role));
 });
 
-it('`npm run migrate -- --grant-to` grants the rights, or says in one line that the owner may not create the role', async () => {
+it('`npm run migrate -- --grant-to` grants a role its rights, or reports in one line that the table owner may not create the role', async () => {
   await asOwner([`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`]);
   await expect(migrate(urlOf(role))).rejects.toThrow('lacks rights');
   await grantTo(role, urlOf(owner));
@@ -85,7 +85,7 @@ it('`npm run migrate -- --grant-to` grants the rights, or says in one line that 
   );
 });
 
-it('the role with the minimum rights can start the service, store and delete data over two months, and start the service again', async () => {
+it('a role with the minimum rights can start the service, store and delete data for two months, and start the service again', async () => {
   // The owner of the tables installs the sandbox's clock, and moves it with SQL.
   await installClock(urlOf(owner));
   const name = new URL(database.url).pathname.slice(1);

@@ -96,7 +96,7 @@ describe('§14 the metrics of a process', () => {
   it.each([
     ['api', /^http_/, /^notification|^domain_events/],
     ['delivery', /^notification/, /^http_/],
-  ])('a process with the role %s exports only the metrics of that role', async (role, has, hasNot) => {
+  ])('a process with the %s role exports only the metrics of that role', async (role, has, hasNot) => {
     const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: role } });
     const names = namesIn(await metricsOf(other)).map(({ name }) => name);
     await other.close();

@@ -74,7 +74,7 @@ describe('while the NOTIFY queue of the server is full', () => {
     await expect(app.given.sql(`SELECT pg_notify('deliveries', 'due x')`)).rejects.toMatchObject({ code: FULL });
   });
 
-  it('while the NOTIFY queue is full, the partner is notified of a booking made in a process without the role delivery', async () => {
+  it('while the NOTIFY queue is full, the partner is notified of a booking made in a process without the delivery role', async () => {
     const { scene } = subscribed;
     const record = await api.given.eligibility(scene);
     await api.given.booking(scene, record);
@@ -82,7 +82,7 @@ describe('while the NOTIFY queue of the server is full', () => {
   });
 
   it.each(['api', 'app'] as const)(
-    'a subscription can be changed through the process %s while the NOTIFY queue is full',
+    'a subscription can be changed in the %s process while the NOTIFY queue is full',
     async (name) => {
       const { operator: token, id, partner, scene } = subscribed;
       const through = { api, app }[name];

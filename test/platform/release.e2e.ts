@@ -38,7 +38,7 @@ function release(...options: string[]) {
 describe('the command of a release', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-  it('a dry run of a release sets the version of the newest changelog section only in a copy of the repository', () => {
+  it('a dry run of a release sets the version from the newest changelog section, but only in a copy of the repository', () => {
     const before = readFileSync(join(repository, 'package.json'), 'utf8');
     edit('CHANGELOG.md', (text) => text.replace(/^## .*$/m, '## 7.8.9 (unreleased)'));
     const { status, stdout } = release('--only', 'versions,changelog,licence');
@@ -69,7 +69,7 @@ describe('the command of a release', () => {
   it.each([
     ['for another release', '## 7.8.8 (2030-01-01)', 'CHANGELOG.md has no section 7.8.9.'],
     ['without a date', '## 7.8.9 (soon)', 'The section 7.8.9 of CHANGELOG.md has neither a date nor “unreleased”.'],
-  ])('refuses a release when the section of the changelog is %s', (_name, heading, sentence) => {
+  ])('refuses a release when the changelog section is %s', (_name, heading, sentence) => {
     edit('CHANGELOG.md', (text) => text.replace(/^## .*$/m, heading));
     expect(release('7.8.9', '--only', 'changelog')).toMatchObject({ status: 1, stderr: sentence });
   });
@@ -82,7 +82,7 @@ describe('the command of a release', () => {
     });
   });
 
-  it('refuses a release when a client package lacks a file that it names', () => {
+  it('refuses a release when a client package lacks a file that its manifest lists', () => {
     edit('clients/partner/package.json', (text) => text.replace(/^ *"vectors\.json",\n/m, ''));
     expect(release('--only', 'packages')).toMatchObject({
       status: 1,

@@ -36,7 +36,7 @@ describe('the schema', () => {
     expect(await drift()).toEqual([]);
   });
 
-  it('the check of the database schema reports a column that changed its type, was added or was dropped', async () => {
+  it('the schema check reports a column that changed its type, was added or was dropped', async () => {
     await dataSource.query('ALTER TABLE schools ADD COLUMN extra text');
     await dataSource.query('ALTER TABLE accounts ALTER COLUMN name DROP NOT NULL');
     await dataSource.query('ALTER TABLE tests DROP COLUMN exam_code');

@@ -93,7 +93,7 @@ describe('secrets after the main flow', () => {
     folder.remove();
   });
 
-  it('the main flow produces database rows, log lines and responses that can be searched for secrets', () => {
+  it('a booking, a launch and a result leave data in the database, the log and the responses', () => {
     expect(Object.keys(secrets)).toHaveLength(14);
     expect(dump).toContain('EXAM_COMPLETED');
     expect(dump).toContain('Lovelace');
@@ -107,13 +107,13 @@ describe('secrets after the main flow', () => {
         expect({ name, found: dump.includes(form) }).toEqual({ name, found: false });
   });
 
-  it('no secret and no personal data are in the log of the main flow', () => {
+  it('the log contains no secret and no personal data after a booking, a launch and a result', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: service.output.includes(secret) }).toEqual({ name, found: false });
     for (const personal of ['Lovelace', '"S-1"', '/S-1']) expect(service.output).not.toContain(personal);
   });
 
-  it('no secret is in any response to operators in the main flow', () => {
+  it('responses to operators contain no secret after a booking, a launch and a result', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: answers.includes(secret) }).toEqual({ name, found: false });
   });

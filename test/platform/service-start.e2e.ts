@@ -42,7 +42,7 @@ const status = (url: string) =>
   );
 
 describe('§1 starting the service', () => {
-  it('readiness is red until the credentials of the sandbox exist', async () => {
+  it('the service is not ready until the credentials of the sandbox exist', async () => {
     await withService([process.execPath, 'scripts/start.mjs'], async ({ dataDir, url }) => {
       const seen = new Set<number | null>();
       for (let answer = await status(url); answer !== 200; answer = await status(url)) {
@@ -82,7 +82,7 @@ describe('§1 starting the service', () => {
     },
   );
 
-  it('npm start fails with one line of explanation before the dependencies are installed', async () => {
+  it('npm start fails with one line of explanation if the dependencies are not installed', async () => {
     const fresh = mkdtempSync(join(tmpdir(), 'fresh-'));
     try {
       cpSync(join(root, 'scripts'), join(fresh, 'scripts'), { recursive: true });

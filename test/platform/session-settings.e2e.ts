@@ -85,7 +85,7 @@ afterAll(async () => {
 const call = (method: string, path: string, body?: unknown) =>
   app.call(method, `/accounts/${scene.account}/${path}`, { token: scene.token, body });
 
-describe('under a database role with other session settings', () => {
+describe('under a database role with unusual session settings', () => {
   it('each kind of database connection has the settings that the service requires', async () => {
     const client = await connectTo(url);
     try {
@@ -141,7 +141,7 @@ describe('under a database role with other session settings', () => {
     expect(rows[0].synchronous_commit).toBe('remote_apply');
   });
 
-  it('the service creates, reads and updates records correctly under a database role with other session settings', async () => {
+  it('the service creates, reads and updates records correctly under a database role with unusual session settings', async () => {
     const record = await app.given.eligibility(scene, { eligibility_end_date: '2027-03-02T03:04:05Z' });
     const candidate = encodeURIComponent(record['candidate'].candidate_id);
     const { status, body } = await call('GET', `candidates/${candidate}`);
@@ -154,7 +154,7 @@ describe('under a database role with other session settings', () => {
     expect((await call('GET', 'eligibilities?status=active&updated_since=2026-01-02T03:04:05Z')).status).toBe(200);
   });
 
-  it('the service reschedules many bookings at the same time under a database role with other session settings', async () => {
+  it('the service reschedules many bookings at the same time under a database role with unusual session settings', async () => {
     const { scene } = subscribed;
     const codes = await Promise.all(Array.from({ length: 12 }, () => subscribed.booking()));
     for (let round = 0; round < 3; round++) await Promise.all(codes.map((code) => subscribed.reschedule(code)));
@@ -167,7 +167,7 @@ describe('under a database role with other session settings', () => {
     expect(body).toHaveLength(12 * 5);
   });
 
-  it('the service imports a file, imports an export again, and searches by name under a database role with other session settings', async () => {
+  it('the service imports a file, imports an export again, and searches by name under a database role with unusual session settings', async () => {
     const { exported, imported } = importsOf(app, () => scene);
     const end = dateTime(Date.now() + 86_400_000);
     const rows = Array.from({ length: 30 }, (_, n) => `hostile-${n},${scene.testCode},Zoë,O'Brien \\${n},US,${end}`);
@@ -180,7 +180,7 @@ describe('under a database role with other session settings', () => {
     expect(found.body).toHaveLength(30);
   });
 
-  it('the service is ready under a database role with other session settings, and the command line confirms that the audit log agrees with its seals', async () => {
+  it('the service is ready under a database role with unusual session settings, and the command line confirms that the audit log agrees with its seals', async () => {
     expect(await app.call('GET', '/health/ready')).toMatchObject({ status: 200 });
     const said: string[] = [];
     const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0);
@@ -190,7 +190,7 @@ describe('under a database role with other session settings', () => {
 });
 
 it.each(['LATIN1', 'SQL_ASCII'])(
-  'refuses to start on a database in %s, with one line of explanation',
+  'refuses to start on a database with the encoding %s, and explains why in one line',
   async (encoding) => {
     const name = `${encoding.toLowerCase()}_${process.pid}`;
     await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);

@@ -36,7 +36,7 @@ const audited = async (subject: string) =>
   (await app.given.sql('SELECT * FROM audit_log WHERE subject = $1', [subject])).length;
 
 describe('statements that a unit of work sends without waiting', () => {
-  it('a unit of work commits the statements that it sent without waiting, in their order and with its audit rows', async () => {
+  it('a unit of work commits the statements that it sent without waiting, in order and together with its audit rows', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       unitOfWork.send(RENAME, ['a']);

@@ -175,7 +175,7 @@ describe.each([
     expect(upgrade.changed()).toEqual([]);
   });
 
-  it('during the migrations of an upgrade, the database accepts every statement of a process of the earlier release', () => {
+  it('during the migrations of an upgrade, the database accepts every statement that the earlier release sends', () => {
     expect(upgrade.refused).toEqual([]);
     expect(upgrade.rounds).toBeGreaterThan(1);
   });
@@ -236,7 +236,7 @@ describe.each([
       expect((await get(testOf('booked'))).body[0].status).toBe('ELIGIBLE');
     });
 
-    it('after an upgrade, the service returns results of the earlier release with photo and video link', async () => {
+    it('after an upgrade, the service returns results of the earlier release with their photos and video links', async () => {
       const { body } = await get(`${testOf('completed by registration')}/results`);
       expect(body.map((result: { revision: number }) => result.revision)).toEqual([2, 1]);
       expect(body[0].body.userPhotoBase64String).toMatch(/^[A-Za-z0-9+/]{64}$/);
@@ -280,19 +280,19 @@ describe('a migration of the next release', () => {
     return upgrade;
   }
 
-  it('the check of migrations reports a migration that rewrites a large table', async () => {
+  it('the migration check reports a migration that rewrites a large table', async () => {
     const { rewritten } = await found((runner) =>
       runner.query('ALTER TABLE bookings ALTER COLUMN event_sequence TYPE bigint'),
     );
     expect(rewritten).toEqual(['bookings']);
   });
 
-  it('the check of migrations reports a migration that builds an index under a lock', async () => {
+  it('the migration check reports a migration that builds an index under a lock', async () => {
     const { locking } = await found((runner) => runner.query('CREATE INDEX planted_ix ON bookings (status)'));
     expect(locking).toEqual(['CREATE INDEX planted_ix ON bookings']);
   });
 
-  it('the check of migrations reports a migration that makes statements of this release fail', async () => {
+  it('the migration check reports a migration that makes statements of this release fail', async () => {
     const { refused } = await found(async (runner) => {
       await runner.query(`ALTER TABLE audit_log ADD COLUMN planted text NOT NULL DEFAULT ''`);
       await runner.query('ALTER TABLE audit_log ALTER COLUMN planted DROP DEFAULT');
@@ -300,7 +300,7 @@ describe('a migration of the next release', () => {
     expect(refused).toContainEqual(expect.objectContaining({ code: '23502', table: 'audit_log' }));
   });
 
-  it('the check of migrations reports a migration that changes a value or loses rows', async () => {
+  it('the migration check reports a migration that changes a value or loses rows', async () => {
     const upgrade = await found(async (runner) => {
       await runner.query(`UPDATE eligibilities SET city = 'Oslo' WHERE status = 'PENDING'`);
       await runner.query('DELETE FROM notification_attempts');
@@ -310,7 +310,7 @@ describe('a migration of the next release', () => {
 });
 
 describe('a role without rights', () => {
-  it('with a database role that lacks rights, the start fails with one line that names the setting and the fix', async () => {
+  it('if the database role lacks rights, the start fails with one line that names the setting and the fix', async () => {
     const database = await cloneDatabase({ migrated: false });
     const role = `poor_${Date.now()}`;
     await connected(database.url, async (client) => {

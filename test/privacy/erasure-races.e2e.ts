@@ -57,7 +57,7 @@ test('an erasure also removes the candidate from a notification that is being cr
 });
 
 test.each(['FIRST', 'REPLAY'])(
-  "the text of a partner's answer is not stored if the candidate was erased after the request: %s",
+  "the text of a partner's response is not stored if the candidate was erased after the request: %s",
   async (trigger) => {
     const { scene, partner } = subscribed;
     partner.answer({ status: 200 });

@@ -175,7 +175,7 @@ describe('the data of a candidate', () => {
     return { values, scene, created: created.body, open: open.body, booking };
   }
 
-  it('an export contains all data of a candidate, with photo and video link, and writes an audit row', async () => {
+  it('an export contains all data of a candidate, including photos and video links, and writes an audit row', async () => {
     const { values, scene, created, booking } = await known();
     const answer = await admin('GET', ofCandidate(scene.account, values.candidate_id, 'export'));
     expect(answer.status).toBe(200);
@@ -297,7 +297,7 @@ describe('the data of a candidate', () => {
   const keptUnmatched = async () =>
     (await app.given.sql(`SELECT body::json->>'marker' AS marker FROM unmatched_results`)).map(({ marker }) => marker);
 
-  it("an export includes unmatched results with the candidate's client_eligibility_id, or with an e-mail address that matches the candidate's", async () => {
+  it("an export includes unmatched results that contain the candidate's client_eligibility_id or e-mail address", async () => {
     const { account, token } = subscribed.scene;
     const mark = app.given.unique('m');
     const clientId = app.given.unique('CE');

@@ -182,7 +182,7 @@ describe("the order in which the candidate's exams are searched", () => {
     expect(await deliver()).toBe('candidate_exam_ambiguous');
   });
 
-  it('an account result is refused with candidate_exam_not_found when the candidate’s exams are all cancelled or have a result', async () => {
+  it('an account result is refused with candidate_exam_not_found when all of the candidate’s exams are cancelled or have results', async () => {
     await anExam({ status: 'CANCELLED' });
     expect(await deliver()).toBe('candidate_exam_not_found');
     const id = await anExam();
@@ -192,7 +192,7 @@ describe("the order in which the candidate's exams are searched", () => {
 });
 
 describe('an account result without result_id', () => {
-  it('first compares the hash of an account result that has no result_id, so that a repeated body is answered with 200', async () => {
+  it('recognises a repeated account result without a result_id by its body, and answers it with 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -249,7 +249,7 @@ it('assigns two different simultaneous account results to two exams, never both 
 });
 
 describe('permission to deliver account results', () => {
-  it('delivering account results requires a token with the scope results for the account', async () => {
+  it('delivering account results requires a token with the results scope for the account', async () => {
     const body = accountBody(candidate);
     expect((await app.call('PUT', `/accounts/${scene.account}`, { body })).status).toBe(401);
     const token = await app.given.token([scene.account], ['update']);

@@ -35,7 +35,7 @@ const audited = async (action: string, subject: string) =>
   (await app.call('GET', `/admin/audit?action=${action}&subject=${subject}`, { token: operator })).body as object[];
 
 describe('examPassword and extExamToken', () => {
-  it('stores examPassword and extExamToken separately from the body, and shows them only to callers with the scope results', async () => {
+  it('stores examPassword and extExamToken separately from the body, and shows them only to callers with the results scope', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -83,7 +83,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });
 
-  it('omits the credentials, photo and video link of a result for operators without the scope results, and writes no audit row', async () => {
+  it('omits the credentials, photo and video link of a result for operators without the results scope, and writes no audit row', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -205,7 +205,7 @@ describe('commands for encryption and signing keys', () => {
     await alone.close();
   });
 
-  it('after npm run admin -- rotate-launch-key, a new key signs, and the key set keeps the previous key for a day', async () => {
+  it('after npm run admin -- rotate-launch-key, the key set contains the new key, and the previous key for one more day', async () => {
     const keys = async () =>
       ((await app.call('GET', '/.well-known/jwks.json')).body.keys as { kid: string }[]).map(({ kid }) => kid);
     const [before] = await keys();

@@ -85,7 +85,7 @@ describe('every accepted body becomes a revision', () => {
     expect(await numbers()).toEqual([1, 2, 3]);
   });
 
-  it('numbers the revisions of an exam’s results consecutively, across both routes', async () => {
+  it('numbers the revisions of an exam’s results consecutively, whichever of the two routes receives them', async () => {
     await register({ n: 'A' });
     await put({ result_id: app.given.unique('R-') });
     await register({ n: 'A' });
@@ -139,7 +139,7 @@ describe('the first accepted result of an exam', () => {
     ]);
   });
 
-  it('a result for an exam without a booking creates one with delivery_mode null, and the event has its code and time', async () => {
+  it('a result for an exam without a booking creates a booking with delivery_mode null, and the event has the booking’s code and time', async () => {
     await register();
     const [booking, ...more] = await deliveries.bookings(id);
     expect(more).toEqual([]);
@@ -332,7 +332,7 @@ describe('reading results', () => {
     ]);
   });
 
-  it('the body of a result contains photo and video link only for callers with the scope results', async () => {
+  it('the body of a result contains the photo and video link only for callers with the results scope', async () => {
     await register(photo);
     const whole = await deliveries.read(scene, candidate);
     expect(whole.body[0].body).toEqual(registrationBody({ examMetaData: { examCode: id }, ...photo }));
@@ -357,7 +357,7 @@ describe('reading results', () => {
     expect((await deliveries.read(other, candidate)).body.code).toBe('eligibility_not_found');
   });
 
-  it('reading results requires the scope read for the account', async () => {
+  it('reading results requires the read scope for the account', async () => {
     expect((await app.call('GET', path())).status).toBe(401);
     const token = await app.given.token([scene.account], ['results']);
     expect((await app.call('GET', path(), { token })).body.code).toBe('insufficient_scope');
@@ -454,7 +454,7 @@ describe('unusual bodies that real drivers send', () => {
   });
 
   it.each([['[]'], ['"text"'], ['7'], ['null']])(
-    'refuses a result that is not a JSON object with 400: %s',
+    'returns 400 for a result that is not a JSON object: %s',
     async (json) => {
       for (const answer of [await deliveries.register(scene.token, json), await deliveries.put(scene, json)])
         expect(answer.body).toMatchObject({ status: 400, code: 'validation_error', errors: [{ pointer: '' }] });
@@ -476,7 +476,7 @@ describe('unusual bodies that real drivers send', () => {
     expect((await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token })).status).toBe(400);
   });
 
-  it('refuses a result with 100,000 comments with 413', async () => {
+  it('returns 413 for a result with 100,000 comments', async () => {
     const comment = {
       comments: 'The candidate looked away.',
       duration: 1,

@@ -106,7 +106,7 @@ describe('an account result sent by a driver of two accounts', () => {
 });
 
 describe('a registration result', () => {
-  it('staff can see a registration result once it arrives again after its exam was created in their account', async () => {
+  it('staff can see a registration result if it arrives again after the exam was created in their account', async () => {
     const code = app.given.unique('CE-');
     const bodyWith = (extRecordLocator: string) =>
       registrationBody({ examMetaData: { examCode: code, extRecordLocator } });
@@ -133,7 +133,7 @@ describe('a registration result', () => {
     expect(await listed(staffOfZ)).not.toContain(body.unmatched_result_id);
   });
 
-  it('a retry of a result accepted for another account’s exam gets 200, and the sender’s staff cannot see the exam', async () => {
+  it('a sender who repeats a result that was accepted for another account’s exam gets 200, and the sender’s staff cannot see the exam', async () => {
     const user = await app.given.token([z.account], ['results']);
     const body = registrationBody({ examMetaData: { examCode: app.given.unique('CE-') } });
     const { unmatched_result_id: id } = (await deliveries.register(user, body)).body as { unmatched_result_id: string };
@@ -165,7 +165,7 @@ describe('a registration result', () => {
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('shows a registration result from a user of only one account to the staff of this account', async () => {
+  it('shows a registration result from a user of only one account to the staff of that account', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results']));
     await expectHidden(id, staffOfZ);
     expect(await listed(staffOfA)).toContain(id);

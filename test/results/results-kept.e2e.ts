@@ -61,7 +61,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
       ['/overall_score_scaled', '/result'],
     ],
   ])(
-    'refuses a result of the source %s with members of wrong types, reports all faults, and stores it for an operator to accept',
+    'refuses a result from the source %s with members of wrong types, reports all faults, and stores it for an operator to accept',
     async (route, body, pointers) => {
       const sent = { ...body, marker: app.given.unique('m') };
       const { status, body: problem } = await send(route, JSON.stringify(sent));
@@ -82,7 +82,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
   );
 });
 
-it('stores a result as sent, and reports its faults, if no invalid member identifies the exam or is a score', async () => {
+it('stores a result as sent, and reports its faults, unless an invalid member identifies the exam or is a score', async () => {
   const body = registrationBody({
     examMetaData: { examCode: id },
     examDate: { of: 1 },
@@ -137,7 +137,7 @@ describe('a member that occurs twice in one object', () => {
     ['REGISTRATION', (id) => `{"examMetaData":{"examCode":"ABCD2345","examCode":"${id}"}}`, '/examMetaData/examCode'],
     ['REGISTRATION', (id) => `{"examMetaData":{"a":1},"examMetaData":{"examCode":"${id}"}}`, '/examMetaData'],
   ])(
-    'refuses a result of the source %s with two values for an identifying member or a score, and stores the body',
+    'refuses a result from the source %s with two values for an identifying member or a score, and stores the body',
     async (route, body, pointer) => {
       const { status, body: problem } = await send(route, body(id, candidate));
       expect([status, problem['code']]).toEqual([400, 'validation_error']);
@@ -223,7 +223,7 @@ describe('a body that is not a JSON object', () => {
     },
   );
 
-  it('shows the bytes of a result body that is not a JSON object only to callers with the scope results', async () => {
+  it('shows the bytes of a result body that is not a JSON object only to callers with the results scope', async () => {
     const { body } = await send('ACCOUNT', `{ ${app.given.unique('m')}`);
     const token = await app.given.token([scene.account], ['support']);
     for (const each of [body['unmatched_result_id'] as string, randomUUID(), 'none']) {
@@ -237,7 +237,7 @@ describe('a body that is not a JSON object', () => {
     });
   });
 
-  it('a request for the bytes of a result body that is a JSON object gets 404 with an explanation', async () => {
+  it('GET of the raw bytes of a result body returns 404 with an explanation if the body is a JSON object', async () => {
     const { body } = await send('ACCOUNT', JSON.stringify({ candidate_id: {}, marker: app.given.unique('m') }));
     const answer = await unmatched(body['unmatched_result_id'] as string, '/raw');
     expect([answer.status, answer.body.code]).toEqual([404, 'unmatched_result_not_found']);
@@ -252,7 +252,7 @@ describe('a body that is not a JSON object', () => {
   });
 });
 
-it('shows an operator the exam with the entered code before the operator accepts the result for this exam', async () => {
+it('before an operator accepts a result, the service shows the exam that has the entered code', async () => {
   const { body: problem } = await send('REGISTRATION', JSON.stringify({ marker: app.given.unique('m') }));
   const exam = (code: string, token = operator) =>
     app.call('GET', `/admin/unmatched-results/${problem['unmatched_result_id']}/exam?code=${code}`, { token });

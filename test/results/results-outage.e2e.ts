@@ -120,7 +120,7 @@ describe.each(routes)('%s', (_route, deliver) => {
     ['when all is written but the event', 'domain_events', 'INSERT INTO domain_events'],
     ['when all is written but the audit row', 'audit_log', 'INSERT INTO audit_log'],
   ])(
-    'returns 500 when the database connection breaks %s, stores no part of the result, and stores a retry of it once',
+    'returns 500 when the database connection breaks %s, stores nothing, and stores the result once when it is resent',
     async (_when, table, statement) => {
       const before = await rows();
       const answer = await cutOff(table, statement, deliver);
@@ -135,7 +135,7 @@ describe.each(routes)('%s', (_route, deliver) => {
     },
   );
 
-  it('returns 500 instead of refusing a result when the unmatched result cannot be stored for an operator', async () => {
+  it('returns 500, not a refusal, when an unmatched result cannot be stored for an operator', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const answer = await cutOff('unmatched_results', 'INSERT INTO unmatched_results', deliver);
     expect(answer.body).toMatchObject(UNAVAILABLE);
@@ -143,7 +143,7 @@ describe.each(routes)('%s', (_route, deliver) => {
   });
 });
 
-it('while the database is down, both result routes immediately return 500 and other routes 503, and each result is stored once afterwards', async () => {
+it('while the database is down, both result routes immediately return 500 and other routes 503, and each result is stored once when it is sent again', async () => {
   await server.stop();
   const begun = Date.now();
   for (const [, deliver] of routes) {

@@ -203,7 +203,7 @@ describe('when neither code nor locator finds a registration', () => {
     ['ΝΊΚΟΣ.παπάς', 'νίκος.ΠΑΠΆΣ'],
     ['иван', 'ИВАН'],
   ])(
-    'e-mail addresses in results are compared without regard to case, under Unicode rules: %s, %s',
+    'e-mail addresses in results match regardless of upper and lower case, by Unicode rules: %s, %s',
     async (kept, delivered) => {
       const mark = app.given.unique('u');
       const id = await anExam({ candidate: { email: `${kept}.${mark}@example.org` } });
@@ -304,7 +304,7 @@ describe('a simulatedExam', () => {
 });
 
 describe('permission to deliver registration results', () => {
-  it('delivering registration results requires a token with the scope results', async () => {
+  it('delivering registration results requires a token with the results scope', async () => {
     const body = registrationBody();
     expect((await app.call('POST', '/registrations/registration/results', { body })).status).toBe(401);
     const token = await app.given.token([scene.account], ['read', 'update']);

@@ -44,7 +44,7 @@ describe('the state of a result', () => {
     ['hold', 'HELD'],
     ['revoke', 'REVOKED'],
   ])(
-    'hides the body of a result after the decision %s from callers without the scope results',
+    'hides the body of a result after the decision %s from callers without the results scope',
     async (decision, state) => {
       const { id, path } = await examWithResult();
       expect((await decide(id, decision)).status).toBe(204);
@@ -81,7 +81,7 @@ describe('the state of a result', () => {
     expect(record.status).toBe('COMPLETED');
   });
 
-  it('hides the body of a held result from operators without the scope results, on every route', async () => {
+  it('hides the body of a held result from operators without the results scope, on every route', async () => {
     const { id, candidate, path } = await examWithResult();
     const stray = await new Deliveries(app).register(
       scene.token,

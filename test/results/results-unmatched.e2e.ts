@@ -104,7 +104,7 @@ describe('a body that matched no exam', () => {
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
   });
 
-  it('GET of an unmatched result returns photo and video link, which the list omits; both are stored encrypted', async () => {
+  it('GET of an unmatched result returns the photo and video link, which the list omits; both are stored encrypted', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused(photo);
     expect((await list())[0]['body']).not.toHaveProperty('userPhotoBase64String');
@@ -121,7 +121,7 @@ describe('a body that matched no exam', () => {
     );
   });
 
-  it('GET of an unmatched result can omit photo, link and credentials, and then writes no audit row', async () => {
+  it('GET of an unmatched result can omit the photo, link and credentials, and then writes no audit row', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused({ ...photo, examApiData: { examCode: 'NOWHERE', examPassword: 'hunter2' } });
     const { body, status } = await get(`${unmatched}?media=false`);
@@ -317,7 +317,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('refuses to accept a result for a CANCELLED record with 403 forbidden_operation', async () => {
+  it('returns 403 forbidden_operation when an operator accepts a result for a CANCELLED record', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const unmatched = await refused();
     const answer = await accept(unmatched, { svc_eligiblity_id: id });

@@ -174,7 +174,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('moving the sandbox’s clock makes no lease expire, so that a running attempt is not repeated', async () => {
+  it('moving the sandbox’s clock does not expire leases, so a running attempt is not repeated', async () => {
     const subscribed = await startSubscribed();
     let answer = (): void => undefined;
     subscribed.partner.answer(async () => {
@@ -222,7 +222,7 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(entry.at)).toBeGreaterThan(Date.now() + 890 * DAY_S * 1000);
   });
 
-  it('the sandbox keeps its moved clock after a restart, and every query has a handler during the start', async () => {
+  it('a restarted sandbox keeps its moved clock, and logs no missing query handler while it starts', async () => {
     await advance(DAY_S);
     const before = await timeOf(one);
     const warn = jest.spyOn(Logger.prototype, 'warn');

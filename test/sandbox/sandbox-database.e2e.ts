@@ -88,7 +88,7 @@ describe('SANDBOX=true', () => {
     },
   );
 
-  it('SANDBOX=true turns an empty database into a sandbox, and other processes can use neither it nor a copy of it', async () => {
+  it('SANDBOX=true turns an empty database into a sandbox, and a process without SANDBOX=true refuses it and any copy of it', async () => {
     const url = await database({ migrated: false });
     const sandbox = await start(url, { SANDBOX: 'true' });
     const token = await sandbox.token(sandbox.sandbox.operator);

@@ -179,7 +179,7 @@ describe('the tools of the sandbox', () => {
     await eventually(async () => expect(await received(`?booking_code=${booking_code}`)).toEqual([]));
   });
 
-  it("an export of a candidate contains the record changes that the sandbox's partner received, and an erasure deletes them", async () => {
+  it("an export of a candidate contains the record changes sent to the sandbox's partner, and an erasure deletes them", async () => {
     await subscribe('', { record_changes: ['CREATED'] });
     const { candidate, svc_eligiblity_id: svcId } = await app.given.eligibility(scene);
     const told = async () => (await received()).filter(({ body }) => body.includes(candidate.candidate_id));

@@ -305,7 +305,7 @@ describe('the vouchers of a record', () => {
     expect(await usesOf(scene, good)).toBe(0);
   });
 
-  it('a record keeps vouchers that expire, are used up or are disabled after their redemption', async () => {
+  it('a record keeps vouchers that expire, are used up or are disabled after the record has redeemed them', async () => {
     const scene = await app.given.scene();
     const [held, added] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const record = await app.given.eligibility(scene, { voucher_codes: [held] });

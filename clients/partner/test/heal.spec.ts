@@ -49,7 +49,7 @@ describe('heal', () => {
     expect((await heal(api, store, MONTH)).missing).toEqual([]);
   });
 
-  it('heal finds a missing notification even if the notifications of one second fill several pages of the list', async () => {
+  it('heal finds a missing notification even if the list has several pages for the same second', async () => {
     for (let number = 0; number < 450; number += 1) service.add(FROM_S + 5);
     const [first, ...others] = service.delivered;
     expect((await heal(api, storeOf(others), MONTH)).missing).toEqual([first.id]);
@@ -61,7 +61,7 @@ describe('heal', () => {
     expect((await heal(api, storeOf(service.delivered.slice(1)), MONTH)).missing).toEqual([late.id]);
   });
 
-  it('heal compares notifications second by second when the period is shorter than an hour', async () => {
+  it('for a period shorter than an hour, heal compares notifications second by second', async () => {
     const one = service.add(FROM_S + 59);
     const result = await heal(api, storeOf([]), { from: '2026-11-01T00:00:50Z', to: '2026-11-01T00:01:00Z' });
     expect(result.missing).toEqual([one.id]);

@@ -61,7 +61,7 @@ function ResultDialog({ result, media, onClose }: { result: Result; media: boole
       <Shown query={found}>
         {({ body }) =>
           body === undefined ? (
-            <p>This result has not been released. To read it, you need the scope “results”.</p>
+            <p>This result has not been released. To read it, you need the “results” scope.</p>
           ) : (
             <pre className="result" tabIndex={0} aria-label="Result">
               {JSON.stringify(body, null, 2)}

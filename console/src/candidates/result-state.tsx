@@ -10,7 +10,7 @@ import type { CandidateRecord } from './record-text';
 type Decision = 'hold' | 'release' | 'revoke';
 
 const HIDDEN =
-  'Clients without the scope “results” will be able to see that a result exists, but not to read it. The record will stay completed.';
+  'Clients without the “results” scope will be able to see that a result exists, but will not be able to read it. The record will stay completed.';
 const DECISIONS: Record<Decision, { label: string; title: string; text: string; action: string; done: string }> = {
   hold: {
     label: 'Hold the result …',

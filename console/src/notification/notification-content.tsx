@@ -12,7 +12,7 @@ export function NotificationContent({ notification, subscription }: AttemptsProp
       </Section>
       <Section title="Body" actions={<CopyButton text={() => body} label="Copy the body" />}>
         <details className="panel">
-          <summary>Show the notification body (it identifies the candidate)</summary>
+          <summary>Show the notification body (contains personal data)</summary>
           <pre tabIndex={0} aria-label="Body">
             {body}
           </pre>

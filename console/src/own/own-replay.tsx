@@ -25,7 +25,7 @@ export function OwnReplay() {
   async function replay() {
     await confirm({
       title: 'Replay the last 7 days?',
-      text: 'All notifications from the last 7 days that were delivered to you will be sent again, with the same ids and content. Your program can recognise repeated notifications by the header webhook-id.',
+      text: 'All notifications from the last 7 days that were delivered to you will be sent again, with the same ids and content. Your program can recognise repeated notifications by the webhook-id header.',
       action: 'Replay',
       perform: async () => {
         const from = `${new Date(serviceNow() - WEEK_MS).toISOString().slice(0, 19)}Z`;

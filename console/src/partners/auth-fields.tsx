@@ -37,7 +37,7 @@ export const AUTH_OPTIONS: readonly Option[] = [
 const CLIENT_AUTH_OPTIONS: readonly Option[] = [
   ['basic', 'Client id and secret with HTTP Basic authentication'],
   ['post', 'Client id and secret in the request body'],
-  ['private_key_jwt', 'Signature with this service’s key (no secret)'],
+  ['private_key_jwt', 'Signature with this service’s key (no secret needed)'],
 ];
 
 const HINTS: Record<string, string> = {

@@ -45,7 +45,7 @@ function AnswerDialog({ filter, onClose }: { filter: Search; onClose: () => void
       <Shown query={found}>
         {(notification) =>
           notification === null ? (
-            <Empty>The error queue no longer contains a matching notification.</Empty>
+            <Empty>These notifications are no longer in the error queue.</Empty>
           ) : (
             <Answer of={notification} />
           )

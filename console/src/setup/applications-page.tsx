@@ -208,7 +208,7 @@ export function EditApplication({
           label="Disabled"
           hint={
             consumer_key === CONSOLE_KEY
-              ? 'Operators sign in to the console through this application. The application must stay enabled and keep the scope “admin”.'
+              ? 'Operators sign in to the console through this application. The application must stay enabled and keep the “admin” scope.'
               : 'If you disable the application, all its tokens will be revoked permanently.'
           }
         />

@@ -75,7 +75,9 @@ export function CataloguePage() {
   if (known === undefined)
     return (
       <Page title="List not found" trail={trail}>
-        <Empty>An account has lists of tests, schools, accommodations, attribute keys and vouchers.</Empty>
+        <Empty>
+          This list does not exist. An account has lists of tests, schools, accommodations, attribute keys and vouchers.
+        </Empty>
       </Page>
     );
   const saved = () => void queries.invalidateQueries({ queryKey: ['catalogue', account, kind] });

@@ -226,7 +226,7 @@ function Connected({ url }: { url: string }) {
     <Section title="Connected">
       <p>
         The service now sends notifications to this partner. The partner can run the following command to check that the
-        address answers. The request has no signature, so the partner should refuse the request:
+        address answers. Because the request has no signature, the expected answer is a refusal:
       </p>
       <pre className="panel lines" tabIndex={0} role="region" aria-label="Shell command">
         {line}

@@ -4,7 +4,7 @@ import { Page } from '../components/page';
 /** Explains to staff of single accounts that they cannot use the page at this address. */
 export function AdminOnly() {
   return (
-    <Page title="No access" lead="This page needs an operator with the scope admin.">
+    <Page title="No access" lead="Only operators with the “admin” scope can use this page.">
       <LinkButton to="/">Home</LinkButton>
     </Page>
   );

@@ -9,7 +9,7 @@ const KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ['Enter', 'Open a link, press a button or apply a filter'],
   ['Space', 'Select a row or press a button'],
   ['↓, ↑', 'Choose an option in a drop-down list'],
-  ['Escape', 'Close a dialog, a drop-down list or the item beside a list'],
+  ['Escape', 'Close a dialog, a drop-down list or an item that is open beside a list'],
 ];
 
 /** Lists the keyboard shortcuts of the console. */

@@ -99,7 +99,7 @@ function Refused({ of }: { of: Import }) {
       {(found) => (
         <Table
           name={`refused-rows-${id}`}
-          caption="Errors in the refused rows, in file order"
+          caption="Errors in the refused rows, in the order of the file"
           columns={COLUMNS}
           rowKey={({ key }) => key}
           rows={found}
@@ -139,7 +139,7 @@ function RefusedRows({ of }: { of: Import }) {
   if (sent) return <Button onPress={() => void save(sent)}>Download the refused rows</Button>;
   return (
     <>
-      <Button onPress={() => again.current?.click()}>Choose the imported file to download its refused rows …</Button>
+      <Button onPress={() => again.current?.click()}>Choose the file again to download the refused rows …</Button>
       <input
         ref={again}
         type="file"

@@ -40,7 +40,7 @@ const LIKENESSES: Record<Likely['because'][number], string> = {
   CANDIDATE_ID: 'Same candidate id',
   ID_SPELLING: 'Same id, written differently',
   EMAIL: 'Same e-mail address',
-  ID_ONE_CHARACTER: 'The id differs by one character',
+  ID_ONE_CHARACTER: 'An id differs by one character',
   NAME: 'Same name',
   TEST: 'Same test',
   LAST_NAME: 'Same last name',

@@ -70,7 +70,7 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
   });
 
-  it('checks passwords again after a hashing process was killed', async () => {
+  it('continues to check passwords after a hashing process was killed', async () => {
     const hashed = await passwords.hash('correct horse battery');
     for (const pid of hashingProcesses()) process.kill(pid, 'SIGKILL');
     await passwords.verify(FLOW, hashed, 'correct horse battery').catch(() => undefined);

@@ -54,7 +54,7 @@ test.each([
   ['token_dns_ENOTFOUND', 'MANUAL', 'AUTO'],
   ['token_malformed', 'MANUAL', 'MANUAL'],
 ] as const)(
-  'the token error %s has the retry mode %s by default, and %s if auto_retry_on also lists 503, timeout and connection',
+  'the token error %s has the retry mode %s by default, and %s if auto_retry_on lists "503", "timeout" and "connection"',
   (reason, byDefault, widened) => {
     const failed = { ...outcome('auth'), reason };
     expect(retryAfter(failed, ['500', '429'])).toBe(byDefault);

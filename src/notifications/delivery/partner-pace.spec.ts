@@ -19,7 +19,7 @@ describe('a partner with a limited rate', () => {
     expect(pace.opensAt(1_000_000)).toBeNull();
   });
 
-  test('a request that is sent late postpones the next send times, including those of the next reservation', () => {
+  test('a request that is sent late postpones all later send times, including those that are reserved next', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     pace.use(1020);

@@ -25,7 +25,7 @@ test('a partner has no more concurrent attempts than the limit per partner allow
   expect(startAll(queues)).toHaveLength(16);
 });
 
-test('a worker starts the attempts of its partners in turn', () => {
+test('a worker starts attempts for its partners in turn', () => {
   const queues = new ProvenQueues(64, 16);
   answering(queues, 'a', 'b');
   fill(queues, 'a', 3);
@@ -171,7 +171,7 @@ test('if a new partner leaves its first attempt unanswered for a second, it gets
   expect([fresh.limit, back.limit]).toEqual([16, 1]);
 });
 
-test('a partner’s queue is refilled when it is half empty, and its claims grow while more notifications are due', () => {
+test('a partner’s queue is refilled when half empty, and claims more notifications at a time while more are due', () => {
   const queue = new ProvenQueues(64, 16).of('a');
   expect(queue.capacity).toBe(32);
   queue.claiming();
@@ -190,7 +190,7 @@ describe('a partner whose new notifications are claimed at their creation', () =
     return queue;
   };
 
-  test('notifications may be claimed at creation if the partner’s last claim found nothing and enough attempts may start', () => {
+  test('new notifications may be claimed at creation if no older ones are due and an attempt can start for each', () => {
     const queue = asked(new ProvenQueues(64, 16).of('a'));
     expect(queue.isReadyFor(16)).toBe(true);
     expect(queue.isReadyFor(17)).toBe(false);
@@ -207,7 +207,7 @@ describe('a partner whose new notifications are claimed at their creation', () =
     expect(behind.isReadyFor(1)).toBe(false);
   });
 
-  test('at most one notification is claimed at creation for each attempt that may still start', () => {
+  test('if only one more attempt may start, one new notification can be claimed at its creation, but not two', () => {
     const queues = new ProvenQueues(64, 2);
     const queue = asked(queues.of('a'));
     queues.started(queue, 0);
@@ -235,7 +235,7 @@ describe('the state of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a partner’s queue claims no notification while an outcome that stops the partner is being recorded', () => {
+  test('a partner’s queue that is halted to record an outcome claims no notification until it is resumed', () => {
     const queue = queueOf();
     queue.halt();
     queue.wake();
@@ -245,7 +245,7 @@ describe('the state of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('throws an error when a partner’s queue would change to a state that is not allowed', () => {
+  test('an invalid state change in a partner’s queue throws an error', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 1, false);

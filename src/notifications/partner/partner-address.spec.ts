@@ -84,7 +84,7 @@ describe('a partner URL', () => {
   });
 });
 
-it('a token URL may have a query (RFC 6749 §3.2), but no fragment and no other scheme', () => {
+it('a token URL must use https, and may have a query (RFC 6749 §3.2), but no fragment', () => {
   expect(parseTokenUrl('https://partner.example/token/?tenant=1').href).toBe('https://partner.example/token/?tenant=1');
   expect(codeOf(() => parseTokenUrl('https://partner.example/token#x'))).toBe('url_fragment');
   expect(codeOf(() => parseTokenUrl('http://partner.example/token'))).toBe('url_scheme');
@@ -172,7 +172,7 @@ describe('the address guard', () => {
     ['::', false],
     ['0.0.0.0', false],
     ['8.8.8.8', true],
-  ])('with the sandbox networks, the address guard allows a connection to %s: %s', (address, allowed) => {
+  ])('in the sandbox, the address guard allows a connection to %s: %s', (address, allowed) => {
     expect(sandbox.isAllowed(address)).toBe(allowed);
   });
 

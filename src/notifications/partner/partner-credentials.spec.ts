@@ -59,7 +59,7 @@ it('a credential is recognised in every encoding in which a partner may repeat i
   expect(secretsOf({ type: 'none' })).toEqual([]);
 });
 
-it('the credential after the scheme in an `auth` header is a secret by itself, but a short second word is not', () => {
+it('the credential after the scheme in a header value counts as a secret by itself, unless it is very short', () => {
   const headers = [
     { name: 'Authorization', value: 'ApiKey 0123456789' },
     { name: 'X-Tenant', value: 'we two' },

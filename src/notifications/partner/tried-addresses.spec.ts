@@ -8,7 +8,7 @@ describe('the addresses of a partner', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  it('dials the addresses of a partner in the order of the look-up, each only once', () => {
+  it('dials the addresses of a partner in the order in which the look-up returned them, and each only once', () => {
     expect(new TriedAddresses().inOrder(['b', 'a', 'b'])).toEqual(['b', 'a']);
   });
 

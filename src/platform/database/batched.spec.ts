@@ -71,7 +71,7 @@ describe('Batched', () => {
     await late;
   });
 
-  it('a batch of the query batcher contains at most the maximum number of queries', async () => {
+  it('a batch of the query batcher contains at most 200 queries', async () => {
     const answers = ask(451);
     for (let at = 0; at < pool.batches.length; at++) {
       pool.batches[at].end();

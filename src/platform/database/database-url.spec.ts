@@ -47,7 +47,7 @@ describe('DATABASE_URL', () => {
     expect(parseDatabaseUrl('postgres://a/db?target_session_attrs=read-write').readWriteOnly).toBe(true);
   });
 
-  it('reads session settings from the parameter "options" of DATABASE_URL', () => {
+  it('reads session settings from the "options" parameter of DATABASE_URL', () => {
     const url = `postgres://a/db?options=${encodeURIComponent('-c search_path=b,public --work-mem=8MB -capplication_name=a\\ b')}`;
     expect(parseDatabaseUrl(url).settings).toEqual({
       search_path: 'b,public',

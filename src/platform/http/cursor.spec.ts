@@ -6,7 +6,7 @@ const [old, young] = [randomBytes(32), randomBytes(32)];
 describe('a cursor', () => {
   beforeEach(() => useCursorKeys([old]));
 
-  it('a cursor is decoded to the list position that it encodes, and the same position always gives the same cursor', () => {
+  it('decoding a cursor returns the encoded list position, and the same position always gives the same cursor', () => {
     expect(openCursor(sealCursor('4711'))).toBe('4711');
     expect(sealCursor('4711')).toBe(sealCursor('4711'));
   });

@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { JsonAdapter } from './json-adapter';
 
 describe('the HTTP adapter', () => {
-  it('the HTTP adapter creates request and response objects with the prototypes of Express, before Express receives them', async () => {
+  it('request and response objects already have the prototypes of Express when the HTTP adapter creates them', async () => {
     const adapter = new JsonAdapter();
     adapter.initHttpServer({});
     const server: Server = adapter.getHttpServer();

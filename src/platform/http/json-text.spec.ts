@@ -30,7 +30,7 @@ describe('the number of values of a JSON text', () => {
     ]);
   });
 
-  it('counts the values of both members if a name is repeated in a JSON text', () => {
+  it('counts the values of both members if a name occurs twice in a JSON object', () => {
     expect(excessOf(Buffer.from('{"a":1,"a":2}'), 2)).toBe('values');
   });
 

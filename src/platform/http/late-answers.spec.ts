@@ -4,7 +4,7 @@ describe('429 responses', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('delays 429 responses, which slows down a client that sends requests in a loop', () => {
+  it('delays 429 responses, to slow down clients that send requests in a loop', () => {
     let answered = 0;
     answerLate(() => answered++);
     jest.advanceTimersByTime(499);

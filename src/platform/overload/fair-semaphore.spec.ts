@@ -4,7 +4,7 @@ import { FairSemaphore } from './fair-semaphore.js';
 const tooLate = () => new Error('too late');
 
 describe('the fair semaphore', () => {
-  it('the fair semaphore admits requests while capacity is free, and then the waiting callers in turn as capacity is released', async () => {
+  it('the fair semaphore admits requests while capacity is free, and later the waiting callers in turn', async () => {
     const semaphore = new FairSemaphore(10, 1000, tooLate);
     const inside: string[] = [];
     const enter = async (name: string, caller: string, size: number) => {
@@ -22,7 +22,7 @@ describe('the fair semaphore', () => {
     expect([inside, semaphore.waiting]).toEqual([['a1', 'a2', 'b1', 'a3', 'a4'], 0]);
   });
 
-  it('the fair semaphore admits a request larger than the limit only when idle, and refuses a request that waits too long', async () => {
+  it('an idle fair semaphore admits a request above the limit; requests that wait too long are refused', async () => {
     const semaphore = new FairSemaphore(10, 20, tooLate);
     expect(semaphore.enter('a', 25)).toBeNull();
     await expect(semaphore.enter('b', 1)).rejects.toThrow('too late');

@@ -31,7 +31,7 @@ describe('the limit of simultaneous large reads for each account', () => {
     for (const turn of turns) turn.end();
   });
 
-  it('while other accounts send requests, delays large reads only of an account whose earlier reads took long', async () => {
+  it('while other accounts send requests, delays large reads only of an account whose earlier reads were slow', async () => {
     const share = new ReadShare();
     share.charge('a', LONG_MS);
     share.noteRequest('b');
@@ -43,7 +43,7 @@ describe('the limit of simultaneous large reads for each account', () => {
     for (const turn of [second, other]) turn.end();
   });
 
-  it('answers rate_limited to a large read that waits too long, and drops a large read whose caller disconnected', async () => {
+  it('refuses a large read that waits too long, and drops a large read whose caller disconnected', async () => {
     const share = new ReadShare();
     const underWay = [share.begin('a'), share.begin('a')];
     const waiting = [share.begin('a', 1), share.begin('a')];

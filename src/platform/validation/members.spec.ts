@@ -138,7 +138,7 @@ describe('the body of a request', () => {
     ['statuses', 'status', ['status', 'test_code', 'limit']],
     ['candidateId', 'candidate_id', ['candidate', 'candidate_id']],
     ['CANDIDATE-ID', 'candidate_id', ['candidate', 'candidate_id']],
-  ])('suggests for the unknown name %s the similar name %s, whatever the case and separators', (name, meant, known) => {
+  ])('for the unknown name %s, suggests the similar name %s, ignoring case and separators', (name, meant, known) => {
     expect(nearestHint(name, known)).toBe(` Did you mean "${meant}"?`);
   });
 
@@ -185,7 +185,7 @@ describe('the parameters of a request', () => {
     return faults.list.map(({ parameter, code }) => `${parameter} ${code}`);
   };
 
-  it('a fault in a query parameter contains the name of the parameter', () => {
+  it('an error about a query parameter names the parameter', () => {
     expect(codesOf({ name: 'abcd' }, true)).toEqual(['limit required', 'name too_long']);
     expect(codesOf({ limit: 1, name: ['a', 'b'] }, true)).toEqual(['name type_invalid']);
   });

@@ -34,7 +34,7 @@ describe('the schema of a text', () => {
   const values = ['', ' ', '\u00a0 ', ...characters.flatMap((one) => [one, `A${one}b`, ` ${one}`, `${one}A`])];
 
   it.each([{}, { min: 1 }, { notBlank: true }, { lines: true }, { lines: true, notBlank: true }])(
-    'the JSON schema of a text accepts the same Latin texts as the validation rule, with the options %j',
+    'with the options %j, the JSON schema of a text accepts the same Latin-1 texts as the validation rule',
     (options) => {
       const rule = text({ max: 100, ...options });
       const { pattern, minLength = 0 } = rule.schema as { pattern: string; minLength?: number };

@@ -22,7 +22,7 @@ function refusal(json: string | Buffer | undefined, dto: new () => object = Cand
 const faults = (json: string, dto?: new () => object) =>
   read(json, dto).faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
-it('the hash of a given result body never changes, so that it matches the hashes of stored bodies', () => {
+it('the hash of a given result body never changes, so it still matches hashes stored by earlier versions', () => {
   const body = `{"z":[{"b":null,"a":1e400,"c":12345678901234567890}],"examDate":null,"more":null,
     "examMetaData":{"examName":null,"own":null,"examCode":"A"},"desktopComments":[{"comments":null,"own":null,"duration":1}],
     "__proto__":{"b":1,"a":2},"${PHOTO}":"QUJD","${VIDEO_LINK}":"https://v.example/1"}`;
@@ -73,7 +73,7 @@ describe('the stored text of a body', () => {
     expect([text, photo?.toString()]).toEqual(['{"a":1}', '{"of":[1,"}"]}']);
   });
 
-  it('keeps the last of two photos in a result body, like JSON.parse', () => {
+  it('keeps the last of two photos in a result body, as JSON.parse does', () => {
     expect(kept(`{"${PHOTO}":"QUJD","${PHOTO}":"QUJE"}`).photo?.toString()).toBe('"QUJE"');
     expect(kept(`{"${PHOTO}":"QUJD","${PHOTO}":null}`).photo).toBeNull();
   });
@@ -261,7 +261,7 @@ describe('a tolerant reader', () => {
     expect(judged(list('category_scores'), CandidateResultData)).toEqual([true, '/category_scores too_many']);
   });
 
-  it('collects one more fault than a response lists, so that the response can say that the result body has further faults', () => {
+  it('collects 101 faults of a result body: the 100 that a response lists, and one to show that there are more', () => {
     expect(faults(`{"webCamComments":[${'1,'.repeat(5000)}1]}`)).toHaveLength(101);
   });
 

@@ -29,7 +29,7 @@ test('ranks the exam with the nearest booking first among exams with equal match
   expect(order([far, near], 1)).toEqual(['near']);
 });
 
-test('normalizes an id to lower case without blanks and punctuation', () => {
+test('converts an id to lower case, and removes white space and punctuation', () => {
   expect(['RN-100020', ' rn 100.020', 'Rn_100/020\t', 'r:n[1]0{0}0@2`0'].map(plainId)).toEqual(
     Array(4).fill('rn100020'),
   );

@@ -35,7 +35,7 @@ describe('the trace of writers and a reader', () => {
     expect(firstUnexplained(configuration, run)).toBe(run[at]);
   });
 
-  it('the check of a change feed trace tries every order of concurrent operations', () => {
+  it('the change feed checker tries every order of concurrent operations in a trace', () => {
     const [first, ...rest] = oneByOne(begin(0), lock(0), write(0, 1, 1), commit(0));
     const whole = (entries: number[]): Operation => ({ what: 'page', entries, start: 6, end: 8 });
     for (const entries of [[], [0]])
