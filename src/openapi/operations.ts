@@ -29,7 +29,7 @@ const TAGS: Record<string, string> = {
 
 const NEXT = 'Follow `Link` with `rel="next"` until the header is missing.';
 const LIST = `The list is sorted newest first. ${NEXT}`;
-const ORDERED_LIST = `The list is sorted newest first, unless \`order\` is \`oldest\`. ${NEXT}`;
+const ORDERED_LIST = `The list is sorted newest first, unless \`order\` or another parameter says otherwise. ${NEXT}`;
 const MERGED = 'A member that is left out is not changed.';
 const UPSERT =
   'The entry is created if no entry has this code. Otherwise it is replaced completely. Repeating the request changes nothing.';

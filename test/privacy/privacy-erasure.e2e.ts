@@ -252,6 +252,7 @@ describe('the data of a candidate', () => {
     const pseudonym: string = record['candidate_id'];
     const inClear = (text: string) => everything.filter((value) => text.toLowerCase().includes(value.toLowerCase()));
     const queue = (await admin('GET', 'error-queue')).body as { id: string }[];
+    expect(queue[0]).toMatchObject({ candidate_id: pseudonym, candidate_name: null });
     const read = await readEverything({
       account_code: scene.account,
       candidate_id: pseudonym,

@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, newIdempotencyKey } from '../api/client';
 import { useScopes } from '../api/session';
@@ -16,6 +15,7 @@ import { BookingDialog } from './booking-dialog';
 import { BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
 import { ResultState } from './result-state';
 import { StateDiagram } from './state-diagram';
+import { useDecided } from './use-decided';
 import { VouchersDialog } from './vouchers-dialog';
 
 const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
@@ -64,7 +64,7 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
 function RecordActions({ record }: { record: CandidateRecord }) {
   const [open, setOpen] = useState<'BOOK' | 'MOVE_BOOKING' | 'SET_VOUCHERS' | null>(null);
   const scopes = useScopes();
-  const queries = useQueryClient();
+  const decided = useDecided();
   const { account_code: account, test_code: test, svc_eligiblity_id: id, booking_code: booking } = record;
   const byId = { path: { svc_id: id } };
   const ofBooking = {
@@ -75,7 +75,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
   async function settled(text: string) {
     setOpen(null);
     toast(text);
-    await queries.invalidateQueries({ queryKey: ['candidate', account, record.candidate.candidate_id] });
+    await decided();
   }
 
   async function ask(question: Parameters<typeof confirm>[0], done: string) {

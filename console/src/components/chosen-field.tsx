@@ -16,6 +16,13 @@ interface Props {
 /** Shows the form field with which the user chooses any number of options by their names. */
 export function ChosenField({ form, name, label, options, hasCodes, none = 'None chosen' }: Props) {
   const chosen = form.values[name] as string[];
+
+  function choose(text: string) {
+    // The picker does not offer chosen options, so it passes on their typed names.
+    const code = options.find(([each, label]) => each === text || label === text)?.[0] ?? text;
+    if (!chosen.includes(code)) form.set(name, [...chosen, code]);
+  }
+
   return (
     <div className="chosen-field">
       <Picker
@@ -26,7 +33,7 @@ export function ChosenField({ form, name, label, options, hasCodes, none = 'None
         options={options.filter(([code]) => !chosen.includes(code))}
         // After each choice, the field becomes empty for the next choice.
         value=""
-        onChange={(code) => form.set(name, [...chosen, code])}
+        onChange={choose}
       />
       <ul aria-label={`Chosen: ${label.toLowerCase()}`} className="chosen-list">
         {chosen.length === 0 && <li className="hint">{none}</li>}

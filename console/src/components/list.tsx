@@ -83,8 +83,8 @@ function Rows<Row extends object>({ queryKey, load, ...table }: Props<Row> & { o
 }
 
 /**
- * The maximum number of pages that are loaded before the browser sorts the rows. The service returns rows in one order
- * only, so the browser sorts the rows that it has loaded.
+ * The maximum number of pages that are loaded before the browser sorts the rows. The service sorts rows by
+ * time only, so the browser sorts the rows that it has loaded.
  */
 const MOST_SORTED_PAGES = 20;
 

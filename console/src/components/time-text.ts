@@ -43,8 +43,9 @@ export function hourText(moment: Date): string {
 /** The format of each time zone of a place. The formats are kept, because a list may show hundreds of times. */
 const PLACES = new Map<string, Intl.DateTimeFormat>();
 
-/** Returns the time at a place: `14 May 2030, 09:00 in New York`. */
+/** Returns the time at a place: `14 May 2030, 09:00 in New York`; the local time if the browser does not know the zone. */
 export function localIn(moment: Date, zone: string): string {
+  if (!isZone(zone)) return local(moment);
   const format = PLACES.get(zone) ?? new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZone: zone });
   PLACES.set(zone, format);
   const text = format.format(moment);

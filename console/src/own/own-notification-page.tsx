@@ -11,6 +11,7 @@ import { Facts, Page } from '../components/page';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
+import { CandidateName } from '../notification/candidate-name';
 import { NotificationContent } from '../notification/notification-content';
 import { notifiedText, retryText } from '../notification/words';
 import { ownNotificationQuery, ownSubscriptionQuery } from './own-queries';
@@ -77,7 +78,15 @@ function One({ notification }: { notification: Schemas['NotificationDetail'] }) 
             'Exam',
             notification.booking_on && <Time at={notification.booking_on} zone={notification.location_timezone} />,
           ],
-          ['Candidate', notification.candidate_id],
+          [
+            'Candidate',
+            notification.candidate_id && (
+              <span>
+                {notification.candidate_id}
+                <CandidateName name={notification.candidate_name} />
+              </span>
+            ),
+          ],
           ['Created', <Time at={notification.created_datetime} />],
           ['Delivered', notification.delivered_datetime && <Time at={notification.delivered_datetime} />],
           ['Effective date', <Time at={notification.effective_date} />],

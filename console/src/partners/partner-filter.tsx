@@ -8,8 +8,14 @@ const partnersToChoose = queryOptions({
   queryKey: ['subscriptions', 'to-choose'],
   queryFn: async ({ signal }) => {
     const all = await allOf((query) => pageOf(api.GET('/admin/subscriptions', { params: { query }, signal })));
-    return all
-      .map(({ id, name, partner_url }): Option => [id, partnerTitle({ subscription_name: name, partner_url })])
+    const titled = all.map((each) => ({
+      ...each,
+      title: partnerTitle({ subscription_name: each.name, partner_url: each.partner_url }),
+    }));
+    const isShared = (title: string) => titled.filter((each) => each.title === title).length > 1;
+    // A partner may have a subscription in each of several accounts. The account then distinguishes them.
+    return titled
+      .map(({ id, account_code: account, title }): Option => [id, isShared(title) ? `${title} · ${account}` : title])
       .sort(byLabel);
   },
   staleTime: 60_000,

@@ -192,20 +192,19 @@ function start(kind: BulkKind, filter: QueueFilter, reason: string, dry: boolean
 
 /** The first page of a list in the order in which a job processes the notifications. */
 const FIRST = { order: 'oldest', limit: 5 } as const;
-/**
- * The time limit, in milliseconds, for reading the first notifications. A partner may have received millions of
- * notifications before the period of a replay, and the dialog does not wait until all of them are read.
- */
-const FIRST_MS = 3000;
 
+/**
+ * Returns the notifications that the job processes first. For a replay that begins at a given time, returns none: the
+ * service would have to read all earlier notifications, which may be millions.
+ */
 function firstOf(kind: BulkKind, filter: QueueFilter) {
-  const signal = AbortSignal.timeout(FIRST_MS);
   if (kind === 'replay') {
     const { subscription_id, from, to, booking_code, change_reason } = filter;
-    const query = { subscription_id, from, to, booking_code, change_reason, state: 'DELIVERED', ...FIRST } as const;
-    return dataOf(api.GET('/admin/notifications', { params: { query: defined(query) }, signal }));
+    if (from) return Promise.resolve([]);
+    const query = { subscription_id, to, booking_code, change_reason, state: 'DELIVERED', ...FIRST } as const;
+    return dataOf(api.GET('/admin/notifications', { params: { query: defined(query) } }));
   }
-  return dataOf(api.GET('/admin/error-queue', { params: { query: { ...defined(filter), ...FIRST } }, signal }));
+  return dataOf(api.GET('/admin/error-queue', { params: { query: { ...defined(filter), ...FIRST } } }));
 }
 
 /** Removes the null members of a filter, because a query string cannot contain null. */

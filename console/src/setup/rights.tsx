@@ -1,6 +1,7 @@
-import { Fragment, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { AccountNameInline } from '../components/account-name';
 import { confirm } from '../components/confirm';
+import { Isolated } from '../components/isolated';
 import { PartnerNameInline } from '../partners/partner-filter';
 
 interface Rights {
@@ -36,18 +37,13 @@ function consequencesOf(before: Rights, change: Change): ReactNode[] {
     disables(before, change)
       ? 'All tokens and sessions of this user or application will be revoked. Enabling the user or application again will not restore them.'
       : null,
-    removed.length > 0 ? <>Tokens and sessions that include {joined(removed, ', ')} will be revoked.</> : null,
+    removed.length > 0 ? (
+      <>
+        Tokens and sessions that include <Isolated of={removed} by=", " /> will be revoked.
+      </>
+    ) : null,
     password ? 'The user will be signed out everywhere, and all the user’s tokens will be revoked.' : null,
   ].filter((text) => text !== null);
-}
-
-function joined(parts: readonly ReactNode[], separator: string): ReactNode {
-  return parts.map((part, index) => (
-    <Fragment key={index}>
-      {index > 0 && separator}
-      {part}
-    </Fragment>
-  ));
 }
 
 /**
@@ -69,7 +65,7 @@ export async function changeRights(
   return confirm({
     title: `${action} ${name}?`,
     name,
-    text: joined(consequences, ' '),
+    text: <Isolated of={consequences} by=" " />,
     action,
     danger: true,
     perform,

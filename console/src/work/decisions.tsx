@@ -1,24 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Button } from '../components/button';
 import type { ChosenAction } from '../components/chosen';
 import { confirm } from '../components/confirm';
 import { toast } from '../components/toast';
 import { Accommodations } from '../candidates/accommodations';
+import { useDecided } from '../candidates/use-decided';
 import { nameOf, type CandidateRecord } from '../candidates/record-text';
-
-/**
- * Returns a function to call after an operator's decision. It refetches the lists of records that wait for a decision,
- * and the open candidate.
- */
-export function useDecided(): () => void {
-  const queries = useQueryClient();
-  return () => {
-    void queries.invalidateQueries({ queryKey: ['waiting'] });
-    void queries.invalidateQueries({ queryKey: ['candidate'] });
-    void queries.invalidateQueries({ queryKey: ['overview'] });
-  };
-}
 
 const approve = (svc_id: string) =>
   api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: { path: { svc_id } } });
@@ -42,7 +29,7 @@ export function Decide({ record }: { record: CandidateRecord }) {
   async function ask(question: Parameters<typeof confirm>[0], done: string) {
     if (!(await confirm(question))) return;
     toast(done);
-    decided();
+    void decided();
   }
   const askToApprove = () =>
     ask(
@@ -112,7 +99,7 @@ export function Release({ record }: { record: CandidateRecord }) {
     });
     if (!done) return;
     toast('The hold was released.');
-    decided();
+    void decided();
   }
   return (
     <Button small onPress={() => void ask()} aria-label={`Release the hold for ${nameOf(record.candidate)}`}>

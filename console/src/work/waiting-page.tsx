@@ -16,7 +16,8 @@ import { Page } from '../components/page';
 import type { Column } from '../components/table';
 import { Accommodations } from '../candidates/accommodations';
 import { accommodationNames, nameOf, type CandidateRecord } from '../candidates/record-text';
-import { APPROVAL_ACTIONS, Decide, HOLD_ACTIONS, Release, useDecided } from './decisions';
+import { useDecided } from '../candidates/use-decided';
+import { APPROVAL_ACTIONS, Decide, HOLD_ACTIONS, Release } from './decisions';
 import { WorkNav } from './work-nav';
 
 const FILTERS: readonly Filter[] = [{ ...ACCOUNT_FILTER, main: true }];
@@ -157,7 +158,7 @@ export function ApprovalsPage() {
         nouns={['record', 'records']}
         actions={APPROVAL_ACTIONS}
         clear={() => setChosen({})}
-        done={decided}
+        done={() => void decided()}
       />
     </Page>
   );
@@ -192,7 +193,7 @@ export function HoldsPage() {
         nouns={['record', 'records']}
         actions={HOLD_ACTIONS}
         clear={() => setChosen({})}
-        done={decided}
+        done={() => void decided()}
       />
     </Page>
   );

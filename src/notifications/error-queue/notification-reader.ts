@@ -13,12 +13,14 @@ import type { ExamIn } from '../notifications.queries.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import { FilterBounds } from './filter-bounds.js';
 import type { CauseModel, ListOrder, NotificationDetail, NotificationModel } from './notifications.dto.js';
+import { ERASED_ID } from '../../platform/personal-data.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 
 export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
-/** SQL: the name of the candidate; null in a notification about a change of a record, whose body contains no name. */
-export const CANDIDATE_NAME = `nullif(concat_ws(' ', n.body::json->>'candidate_fname', n.body::json->>'candidate_lname'), '')`;
+/** SQL: the name of the candidate; null after an erasure, and in a notification about a change to a record. */
+export const CANDIDATE_NAME = `CASE WHEN NOT starts_with(${CANDIDATE_ID}, '${ERASED_ID}')
+  THEN nullif(concat_ws(' ', n.body::json->>'candidate_fname', n.body::json->>'candidate_lname'), '') END`;
 export const LOCATION_TIMEZONE = `n.body::json->>'location_timezone'`;
 
 /** SQL: the start of a moved exam before it was moved, from the booking's previous notification to the partner. */

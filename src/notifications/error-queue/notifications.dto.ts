@@ -39,7 +39,7 @@ export const EXAM_ZONE =
 export const count = integer(0, Number.MAX_SAFE_INTEGER);
 export const candidateName = text({ max: 201 });
 export const CANDIDATE_NAME_TEXT =
-  'Name of the candidate, as the notification states it. The value is null for a change of a record.';
+  'Name of the candidate, as the notification states it. The value is null for a change to a record, and after the candidate’s data was erased.';
 export const PREVIOUS_BOOKING_ON_TEXT =
   'Start of the exam before it was moved, as the partner’s previous notification states it. The value is null for other changes.';
 const causeCode = text({ min: 1, max: 100 });
@@ -116,7 +116,7 @@ export class NotificationFilter implements NotificationConditions {
 export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {
   @Field(oneOf(LIST_ORDERS, 'order_unknown'), {
     description:
-      'The notifications that are listed first: `newest`, which is the default, or `oldest`. With `exam_in`, this parameter has no effect.',
+      'The notifications that are listed first: `newest`, which is the default, or `oldest`. A cursor belongs to the order of its list.',
   })
   order?: ListOrder;
 }
@@ -127,7 +127,7 @@ export class NotificationQuery extends ErrorQueueQuery {
 
   @Field(oneOf(EXAM_IN, 'exam_in_unknown'), {
     description:
-      'Only undelivered notifications whose exam starts within this time from now. The list is then sorted by the start of the exam, the next one first.',
+      'Only undelivered notifications whose exam starts within this time from now. The list is then sorted by the start of the exam, the next one first, and `order` has no effect.',
   })
   exam_in?: ExamIn;
 }
