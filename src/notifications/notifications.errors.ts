@@ -50,7 +50,7 @@ declareFaults({
     'The service sets this header itself, or the header describes the body or controls the connection or a cache.',
     'Remove this header. In `auth`, the header Authorization is allowed only with the types `none` and `headers`.',
   ],
-  header_repeated: ['The list contains the same header twice.', 'Send each header once.'],
+  header_repeated: ['The list contains the same header twice.', 'Include each header only once in the list.'],
   url_scheme: ['The address does not begin with https.', 'Use an https address.'],
   url_userinfo: [
     'The address contains a user name or a password.',

@@ -31,7 +31,7 @@ describe('the home page of the console', () => {
   const tile = (label: string) => driver.link(new RegExp(`^${label}`));
   const live = (state: string) => driver.page.locator('.live', { hasText: state }).waitFor();
 
-  it('when no work waits for the operator, the home page shows that there are no problems', async () => {
+  it('when no work is waiting for the operator, the home page shows that there are no problems', async () => {
     await driver.page.getByText('All is well.').waitFor();
     await live('Live');
     await driver.expectGoodPage('home-well');

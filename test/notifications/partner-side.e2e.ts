@@ -260,7 +260,7 @@ describe('POST /partner/notifications/replay', () => {
   const order = (code: string, { partner: { requests } }: Subscribed = mine) =>
     requests.filter(({ json }) => json.booking_code === code).map(({ headers }) => Number(headers['event-sequence']));
 
-  it("a partner's replay sends the delivered notifications of a period or booking again, in order within a booking", async () => {
+  it("a partner's replay sends delivered notifications again, for a period or a booking, in the order of each booking’s events", async () => {
     const code = await mine.booking();
     await mine.reschedule(code);
     await mine.booking();

@@ -137,7 +137,7 @@ describe('a member that occurs twice in one object', () => {
     ['REGISTRATION', (id) => `{"examMetaData":{"examCode":"ABCD2345","examCode":"${id}"}}`, '/examMetaData/examCode'],
     ['REGISTRATION', (id) => `{"examMetaData":{"a":1},"examMetaData":{"examCode":"${id}"}}`, '/examMetaData'],
   ])(
-    'refuses a result from the source %s with two values for an identifying member or a score, and stores the body',
+    'refuses a result from the source %s with two values for a score, or for a field that identifies the exam, and stores the body',
     async (route, body, pointer) => {
       const { status, body: problem } = await send(route, body(id, candidate));
       expect([status, problem['code']]).toEqual([400, 'validation_error']);

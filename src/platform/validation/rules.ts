@@ -43,7 +43,7 @@ declareFaults({
     'The number is too small or too large.',
     'Send a number between the minimum and the maximum that the API description states.',
   ],
-  too_many: ['The list has too many entries.', 'Send at most as many entries as the API description allows.'],
+  too_many: ['The list has too many entries.', 'Send no more entries than the API description allows.'],
   too_few: ['The list has too few entries.', 'Send at least as many entries as the API description requires.'],
   date_time_invalid: [
     'The value is not a valid date and time in the form YYYY-MM-DDThh:mm:ssZ.',
