@@ -227,7 +227,7 @@ describe('the work lists', () => {
     await driver.inDialog('Accept').click();
     await driver.told('The result was accepted.');
     await closed();
-    await driver.page.getByText('All results are matched to an exam.').waitFor();
+    await driver.page.getByText('There are no unmatched results.').waitFor();
 
     const path = `/accounts/${subscribed.scene.account}/eligibility-imports`;
     const headers = { 'content-type': 'text/csv' };

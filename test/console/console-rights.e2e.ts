@@ -135,9 +135,9 @@ const BUTTONS = [
   'Resend …',
   'Resolve …',
   'Hold …',
-  'Approve the accommodations of Ada Lovelace',
-  'Decline the accommodations of Ada Lovelace',
-  'Release the record of Ada Lovelace',
+  'Approve the accommodations for Ada Lovelace',
+  'Decline the accommodations for Ada Lovelace',
+  'Release the hold for Ada Lovelace',
   'Reject …',
 ];
 
