@@ -60,7 +60,7 @@ interface Selection {
 export interface TableProps<Row> {
   /** The name of the table's CSV file. The browser stores the user's choice of columns under the same name. */
   name: string;
-  caption: string;
+  caption: ReactNode;
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
   rows: readonly Row[];

@@ -94,7 +94,11 @@ export function CataloguePage() {
     >
       <List
         name={kind}
-        caption={`${known.title} of ${name}`}
+        caption={
+          <>
+            {known.title} of <bdi>{name}</bdi>
+          </>
+        }
         columns={columns}
         rowKey={({ code }) => code}
         queryKey={['catalogue', account, kind]}
