@@ -64,6 +64,7 @@ describe('a service that stops answering', () => {
     const stream = /\/admin\/events$/;
     await driver.page.route(stream, () => undefined);
     await driver.goTo('/audit');
+    await driver.title('Audit');
     await eventually(() => expect(requests).toBe(1));
     await driver.page.clock.fastForward(CALL_MS);
     await alert().waitFor(AT_ONCE);
