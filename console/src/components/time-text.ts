@@ -45,9 +45,12 @@ const PLACES = new Map<string, Intl.DateTimeFormat>();
 
 /** Returns the time at a place: `14 May 2030, 09:00 in New York`; the local time if the browser does not know the zone. */
 export function localIn(moment: Date, zone: string): string {
-  if (!isZone(zone)) return local(moment);
-  const format = PLACES.get(zone) ?? new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZone: zone });
-  PLACES.set(zone, format);
+  let format = PLACES.get(zone);
+  if (format === undefined) {
+    if (!isZone(zone)) return local(moment);
+    format = new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZone: zone });
+    PLACES.set(zone, format);
+  }
   const text = format.format(moment);
   return zone === 'UTC' ? `${text} UTC` : `${text} in ${cityOf(zone)}`;
 }

@@ -69,7 +69,7 @@ export function retryText(retry: Notification['retry']): string {
   return retry === 'AUTO' ? 'Automatic' : retry === 'MANUAL' ? 'Manual' : '–';
 }
 
-const RETRY_CAUSES: Record<string, string> = { timeout: 'No answer in time', connection: 'No connection' };
+const RETRY_CAUSES: Record<string, string> = { timeout: FAILURES.timeout, connection: FAILURES.connect };
 
 /** Returns the words for a failure after which the service retries automatically. A number is an HTTP status. */
 export function retryCauseText(cause: string): string {

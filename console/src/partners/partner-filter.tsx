@@ -8,14 +8,15 @@ const partnersToChoose = queryOptions({
   queryKey: ['subscriptions', 'to-choose'],
   queryFn: async ({ signal }) => {
     const all = await allOf((query) => pageOf(api.GET('/admin/subscriptions', { params: { query }, signal })));
-    const titled = all.map((each) => ({
-      ...each,
-      title: partnerTitle({ subscription_name: each.name, partner_url: each.partner_url }),
-    }));
-    const isShared = (title: string) => titled.filter((each) => each.title === title).length > 1;
+    const titles = all.map(({ name, partner_url }) => partnerTitle({ subscription_name: name, partner_url }));
+    const counts = new Map<string, number>();
+    for (const title of titles) counts.set(title, (counts.get(title) ?? 0) + 1);
     // A partner may have a subscription in each of several accounts. The account then distinguishes them.
-    return titled
-      .map(({ id, account_code: account, title }): Option => [id, isShared(title) ? `${title} · ${account}` : title])
+    return all
+      .map(({ id, account_code: account }, index): Option => {
+        const title = titles[index];
+        return [id, counts.get(title)! > 1 ? `${title} · ${account}` : title];
+      })
       .sort(byLabel);
   },
   staleTime: 60_000,
