@@ -16,6 +16,7 @@ import { describeOperations } from './operations.js';
 import { addProblems } from './problem-places.js';
 import { completeAnswers, nameCodes, withoutNullParameters } from './conventions.js';
 import { swaggerFiles } from './swagger-files.js';
+import { withSharedParts } from './shared-parts.js';
 import { schemaList, SCHEMAS, standaloneSchema } from './schemas.js';
 import { assertAccessDeclared, documentAccess } from '../platform/http/documented-access.js';
 
@@ -145,7 +146,7 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     else next(notFound.error());
   });
   server.use(`${config.http.basePath}/docs`, swaggerFiles());
-  SwaggerModule.setup(`${config.http.basePath}/docs`, app, document, {
+  SwaggerModule.setup(`${config.http.basePath}/docs`, app, () => withSharedParts(document()), {
     raw: false,
     swaggerOptions: {
       persistAuthorization: false,
