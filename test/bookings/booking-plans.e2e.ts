@@ -33,7 +33,7 @@ it('the records of a batch of bookings are looked up by index, even if the query
   try {
     for (const statement of [LOCK_FREE_OF_CANDIDATES, SAVE_STATE])
       for (let n = 0; n < 8; n++) await client.query({ ...statement, values: ['[]'] });
-    await app.given.sql(
+    await app.given.insertMany(
       `INSERT INTO eligibilities (account_code, svc_eligiblity_id, candidate_id, test_code, status, approval_pending,
          portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
        SELECT $1, translate(lpad(n::text, 8, '0'), '01', 'XY'), 'candidate-' || n, $2, 'ELIGIBLE', false, '{}', 'Ada', 'King', '{}', '[]', now(), now()

@@ -62,7 +62,7 @@ async function fill(partners: string[]): Promise<void> {
      SELECT id, $2, 'https://127.0.0.1/', $3, '{}', '{}', '', 'ACTIVE', 'UP', now(), now() FROM unnest($1::uuid[]) AS id`,
     [partners, account, CHANGE_REASONS],
   );
-  await app.given.sql(
+  await app.given.insertMany(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state)
      SELECT gen_random_uuid(), ($1::uuid[])[1 + n % cardinality($1::uuid[])], $2, 'BOOKING_CREATED', 'B' || lpad(n::text, 9, '0'), 1,
@@ -70,7 +70,7 @@ async function fill(partners: string[]): Promise<void> {
      FROM generate_series(1, ${NOTIFICATIONS}) AS n`,
     [partners, account],
   );
-  await app.given.sql(
+  await app.given.insertMany(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
      SELECT event_id, $1, account_code, booking_code, 1, '{"change_reason": "BOOKING_CREATED"}', now(), now(), now() FROM notifications`,
     [EVENT_NAMES[0]],
@@ -82,11 +82,11 @@ async function fill(partners: string[]): Promise<void> {
  * leased ones.
  */
 async function owe(): Promise<Owed[]> {
-  await app.given.sql(
+  await app.given.insertMany(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications`,
   );
-  await app.given.sql(
+  await app.given.insertMany(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
      SELECT gen_random_uuid(), $1, account_code, 'NEW' || n, 1, '{"change_reason": "BOOKING_CREATED"}', now(), now()
      FROM (SELECT DISTINCT account_code FROM subscriptions) told, generate_series(1, ${EVENTS}) AS n`,

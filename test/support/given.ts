@@ -90,19 +90,11 @@ export class Given {
       updated_datetime: 'now()',
       ...values,
     };
-    // The service's connections have a statement timeout, which the insertion of many records exceeds on a busy
-    // machine.
-    const client = new pg.Client({ connectionString: this.app.databaseUrl });
-    await client.connect();
-    try {
-      await client.query(
-        `INSERT INTO eligibilities (${Object.keys(row).join()})
-         SELECT ${Object.values(row).join()} FROM generate_series(1, ${count}) n`,
-        [account, testCode],
-      );
-    } finally {
-      await client.end();
-    }
+    await this.insertMany(
+      `INSERT INTO eligibilities (${Object.keys(row).join()})
+       SELECT ${Object.values(row).join()} FROM generate_series(1, ${count}) n`,
+      [account, testCode],
+    );
   }
 
   /**
@@ -295,6 +287,20 @@ export class Given {
 
   sql(text: string, values: unknown[] = []): Promise<Record<string, any>[]> {
     return this.app.database.query({ text }, values);
+  }
+
+  /**
+   * Runs a statement that writes thousands of rows on a connection of its own. The service's connections have a
+   * statement timeout, which such a statement exceeds on a busy machine.
+   */
+  async insertMany(text: string, values: unknown[] = []): Promise<void> {
+    const client = new pg.Client({ connectionString: this.app.databaseUrl });
+    await client.connect();
+    try {
+      await client.query(text, values);
+    } finally {
+      await client.end();
+    }
   }
 }
 

@@ -19,27 +19,19 @@ export async function refused(subscribed: Subscribed, n: number): Promise<Record
   return rows;
 }
 
-const MOST_AT_ONCE = 10_000;
-
 /**
  * Writes the given number of queued notifications to the database, each of a different booking, as if the partner had
  * refused each notification with 400.
  */
 export async function queueMany({ app, id, scene }: Subscribed, n: number): Promise<void> {
-  // One statement for all rows could exceed the time limit for statements on a slow machine.
-  for (let first = 1; first <= n; first += MOST_AT_ONCE)
-    await queueSome(app, [id, scene.account, first, Math.min(n, first + MOST_AT_ONCE - 1)]);
-}
-
-async function queueSome(app: TestApp, values: unknown[]): Promise<void> {
-  await app.given.sql(
+  await app.given.insertMany(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state, retry, failure, http_status, queued_datetime)
      SELECT gen_random_uuid(), $1, $2, 'BOOKING_CREATED', 'M' || lpad(n::text, 9, '0'), 1, now(),
        '{"booking_code": "M' || n || '", "booking_on": "2031-01-01T10:00:00Z", "candidate_id": "C-' || n || '"}',
        'ERROR_QUEUE', 'MANUAL', 'client_error', 400, now()
-     FROM generate_series($3::int, $4::int) AS n`,
-    values,
+     FROM generate_series(1, $3::int) AS n`,
+    [id, scene.account, n],
   );
 }
 
