@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, request, type Dispatcher } from 'undici';
 import type { Partner } from '../../support/partner.js';
 import { TEST_CODE } from '../../../bench/prepare.js';
 
@@ -38,15 +39,19 @@ export class BookingLoad {
   calls = 0;
   failures = 0;
   private running = true;
+  private readonly agent: Agent;
   private readonly workers: Promise<void>[];
 
   constructor(private readonly options: LoadOptions) {
+    const { timeoutMs = 5_000 } = options;
+    this.agent = new Agent({ connectTimeout: timeoutMs, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
     this.workers = Array.from({ length: options.workers ?? WORKERS }, () => this.work());
   }
 
   async stop(): Promise<void> {
     this.running = false;
     await Promise.all(this.workers);
+    await this.agent.close();
   }
 
   private async work(): Promise<void> {
@@ -102,21 +107,25 @@ export class BookingLoad {
 
   private async call(method: string, path: string, body?: object): Promise<unknown> {
     const begun = performance.now();
-    const response = await fetch(this.options.baseUrl() + path, {
-      method,
+    const {
+      statusCode,
+      headers,
+      body: answer,
+    } = await request(this.options.baseUrl() + path, {
+      dispatcher: this.agent,
+      method: method as Dispatcher.HttpMethod,
       headers: { authorization: `Bearer ${this.options.token}`, 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(this.options.timeoutMs ?? 5_000),
+      body: body === undefined ? null : JSON.stringify(body),
     }).catch((error: unknown) => {
       this.faults.push(`${method} ${path}: ${String(error)}, ${String((error as Error).cause)}`);
       throw error;
     });
-    const text = await response.text();
+    const text = await answer.text();
     this.calls += 1;
-    if (!response.ok) {
-      if (response.status !== 503 || !response.headers.has('retry-after'))
-        this.faults.push(`${method} ${path}: ${response.status} ${text}`);
-      throw new Error(`${response.status} ${text}`);
+    if (statusCode > 299) {
+      if (statusCode !== 503 || headers['retry-after'] === undefined)
+        this.faults.push(`${method} ${path}: ${statusCode} ${text}`);
+      throw new Error(`${statusCode} ${text}`);
     }
     this.answeredAt.push(Date.now());
     this.durations.push(performance.now() - begun);
