@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Agent, request, type Dispatcher } from 'undici';
+import { Agent, request } from 'undici';
 import type { Partner } from '../../support/partner.js';
 import { TEST_CODE } from '../../../bench/prepare.js';
 
@@ -113,7 +113,7 @@ export class BookingLoad {
       body: answer,
     } = await request(this.options.baseUrl() + path, {
       dispatcher: this.agent,
-      method: method as Dispatcher.HttpMethod,
+      method: method,
       headers: { authorization: `Bearer ${this.options.token}`, 'content-type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
     }).catch((error: unknown) => {
