@@ -1,14 +1,14 @@
 /**
  * Tests that a subscription can be changed between PUSH and POLL at any time.
  *
- * Two processes of the service share one PostgreSQL. Bookings are created, moved and cancelled continuously. The
- * partner accepts requests and polls both processes at the same time. The subscription is changed between PUSH and POLL
- * repeatedly. Each change waits until the partner has received a notification in the current mode. In the end, the
- * program reports these faults:
+ * Two processes of the service share one PostgreSQL. Bookings are created, moved and cancelled continuously, and files
+ * with new eligibility records are imported. The partner gets all of these events: it accepts requests and polls both
+ * processes at the same time. The subscription is changed between PUSH and POLL repeatedly. Each change waits until the
+ * partner has received a notification in the current mode. In the end, the program reports these faults:
  *
  * - lost, phantom, gaps, overtaken, in flight twice, unexplained: as in the chaos program (chaos.ts);
  * - duplicates: events that the partner has accepted or acknowledged more than once;
- * - faults: polls that were not answered with 200, and acknowledgements that were ignored.
+ * - faults: requests that failed, imports that refused a row, and acknowledgements that were ignored.
  *
  * usage: npm run flips [-- --flips N]   (default 1000; the exit code is 1 when anything is found, or when there were
  * fewer than 200 events per second)
@@ -29,6 +29,7 @@ import { withStops, type Stop } from '../stops.js';
 import { BookingLoad, subscribe } from './booking-load.js';
 import { findingsOf, judge, settle } from './chaos-judge.js';
 import { Ledger } from './chaos-ledger.js';
+import { ImportLoad } from './import-load.js';
 import { PollingPartner } from './polling-partner.js';
 
 const WORKERS = 64;
@@ -59,12 +60,13 @@ async function run(stops: Stop[]): Promise<boolean> {
   const baseUrl = () => services[randomInt(services.length)].baseUrl;
   const partner = await startPartner();
   stops.push(() => partner.stop());
-  const id = await subscribe(baseUrl(), account, token, partner);
+  const id = await subscribe(baseUrl(), account, token, partner, ['CREATED']);
   const ledger = new Ledger();
   ledger.listenTo(partner);
   const partnerToken = await preparePartner(database.url, id);
   const polling = new PollingPartner({ baseUrl, token: partnerToken, ledger, calls: POLLS });
   const load = new BookingLoad({ baseUrl, account, token, workers: WORKERS, mostMoves: MOST_MOVES });
+  const imports = new ImportLoad({ baseUrl, account, token });
   const change = (delivery: string) =>
     callJson(baseUrl(), token, 'PATCH', `/admin/subscriptions/${id}`, { delivery }) as Promise<unknown>;
   /** Returns the number of notifications that the partner has received in the given mode, PUSH or POLL. */
@@ -82,12 +84,13 @@ async function run(stops: Stop[]): Promise<boolean> {
   }
   const seconds = (performance.now() - begun) / 1000;
   const rate = ledger.accepted.size / seconds;
-  await load.stop();
+  await Promise.all([load.stop(), imports.stop()]);
   await change('PUSH');
   await settle(database.url);
   await polling.stop();
   const bookings = ledger.unexplained();
   const verdict = await judge(database.url, account, load, ledger);
+  const faults = [...load.faults, ...imports.faults, ...polling.faults];
   process.stdout.write(
     [
       '',
@@ -96,12 +99,12 @@ async function run(stops: Stop[]): Promise<boolean> {
       `events accepted         ${ledger.accepted.size}: ${ledger.pushed} by PUSH, ${polling.polled} by POLL`,
       ...findingsOf(verdict, ledger, bookings),
       `duplicates              ${verdict.duplicates}`,
-      `faults                  ${[...load.faults, ...polling.faults].slice(0, 3).join('; ') || 0}`,
+      `faults                  ${faults.slice(0, 3).join('; ') || 0}`,
       '',
     ].join('\n'),
   );
   const wrong = [verdict.lost, verdict.phantom, verdict.gaps, verdict.duplicates, bookings.count];
-  const disorder = [ledger.inFlightTwice, ledger.overtaken, load.faults.length, polling.faults.length];
+  const disorder = [ledger.inFlightTwice, ledger.overtaken, faults.length];
   return [...wrong, ...disorder].every((count) => count === 0) && rate >= FEWEST_PER_SECOND;
 }
 

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { isRecordChange } from '../../../src/platform/changes/change.entity.js';
 import type { Ledger } from './chaos-ledger.js';
 
 /** The delay, in milliseconds, before a poll is sent again, if a process could not answer it. */
@@ -14,6 +15,7 @@ const PATIENCE_MS = 60_000;
 interface Polled {
   readonly id: string;
   readonly event_sequence: number;
+  readonly change_reason: string;
   readonly body: string;
 }
 
@@ -53,9 +55,11 @@ export class PollingPartner {
       const notifications = await this.poll(ack);
       if (notifications.length === 0 && !this.running) return;
       this.polled += notifications.length;
-      const attempts = notifications.map(({ id, event_sequence, body }) =>
-        this.options.ledger.begin(id, (JSON.parse(body) as { booking_code: string }).booking_code, event_sequence),
-      );
+      const attempts = notifications.map(({ id, event_sequence, change_reason, body }) => {
+        const { booking_code, svc_eligiblity_id } = JSON.parse(body) as Record<string, string>;
+        const subject = isRecordChange(change_reason) ? svc_eligiblity_id : booking_code;
+        return this.options.ledger.begin(id, subject, event_sequence);
+      });
       await pause(randomInt(MOST_PROCESSING_MS));
       // Records the end of each attempt before it sends the acknowledgement, because the service may offer the
       // booking's next event as soon as the acknowledgement arrives.
