@@ -32,7 +32,7 @@ import { Ledger } from './chaos-ledger.js';
 import { ImportLoad } from './import-load.js';
 import { PollingPartner } from './polling-partner.js';
 
-const WORKERS = 64;
+const WORKERS = 32;
 const MOST_MOVES = 20;
 const POLLS = 2;
 const FEWEST_PER_SECOND = 200;

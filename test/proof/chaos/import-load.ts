@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TEST_CODE } from '../../../bench/prepare.js';
 
-const ROWS = 300;
+const ROWS = 600;
 /** The shortest time, in milliseconds, between the starts of two imports. */
 const PERIOD_MS = 2_000;
 const STATE_EVERY_MS = 200;
