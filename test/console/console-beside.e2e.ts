@@ -201,6 +201,24 @@ describe('the work lists', () => {
     await itemTitle(/Heldly/).waitFor();
   });
 
+  it('the focus returns to the row that was clicked, although the candidate has two rows in the list', async () => {
+    const special_accommodations = [await app.given.accommodation(subscribed.scene.account, true)];
+    const first = await record({ last_name: 'Doubly', special_accommodations });
+    const { candidate_id } = first['candidate'] as { candidate_id: string };
+    const testCode = await app.given.test(subscribed.scene.account);
+    const candidate = { candidate_id, last_name: 'Doubly', special_accommodations };
+    await app.given.eligibility({ ...subscribed.scene, testCode }, { candidate });
+    await driver.goTo('/work/approvals');
+    for (const number of [1, 0]) {
+      const clicked = row('Doubly').nth(number);
+      await clicked.getByRole('link').first().click();
+      await itemTitle(/Doubly/).waitFor();
+      await driver.page.keyboard.press('Escape');
+      await closed();
+      expect(await clicked.locator(':focus').count()).toBe(1);
+    }
+  });
+
   it('a list adds new rows even while the pointer is on the item that is open beside the list', async () => {
     const special_accommodations = [await app.given.accommodation(subscribed.scene.account, true)];
     await record({ last_name: 'Firstly', special_accommodations });

@@ -114,7 +114,7 @@ describe('verify-audit --from', () => {
     ]);
   });
 
-  it('verify-audit with a copied seal detects that the newest rows were deleted together with their seals', async () => {
+  it('verify-audit, given a copy of an earlier seal, detects that the newest rows were deleted together with their seals', async () => {
     const first = await sealed();
     const last = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [last.ids]);
@@ -127,7 +127,7 @@ describe('verify-audit --from', () => {
     ]);
   });
 
-  it('verify-audit with a copied seal detects that the audit log was emptied, or that its rows were changed and sealed again', async () => {
+  it('verify-audit, given a copy of an earlier seal, detects that the audit log was emptied, or that its rows were changed and sealed again', async () => {
     const { seal: kept } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody'`);

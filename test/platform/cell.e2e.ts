@@ -37,8 +37,8 @@ it("generated codes and tokens begin with the cell's letter, and tokens are as r
   const refreshed = await grant({ grant_type: 'refresh_token', refresh_token: granted[1] });
   expect(refreshed).toEqual(generated);
   const [token] = refreshed;
-  // After the letter of the cell, 43 characters of base64url contain 256 bits, as in a token without a cell. All tokens
-  // differ.
+  // A token starts with the letter of its cell. The 43 base64url characters after it contain 256 bits, as in a service
+  // without cells. No two tokens are the same.
   const behind = [...granted, ...refreshed].map((one) => one.slice(1));
   expect(behind.map((one) => Buffer.from(one, 'base64url').length)).toEqual([32, 32, 32, 32]);
   expect(new Set(behind).size).toBe(4);

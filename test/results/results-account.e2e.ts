@@ -241,7 +241,7 @@ it('stores twenty simultaneous account results with one result_id and different 
   expect(await deliveries.completions(id)).toBe(1);
 });
 
-it('assigns two different simultaneous account results to two exams, never both to the same exam', async () => {
+it('assigns two different account results that arrive at the same time to two exams, never both to the same exam', async () => {
   const exams = [await anExam({ bookedAt: hoursFromNow(-1) }), await anExam({ bookedAt: hoursFromNow(-2) })];
   const answers = await Promise.all([1, 2].map((n) => deliveries.put(scene, accountBody(candidate, { n }))));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);

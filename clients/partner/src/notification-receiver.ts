@@ -69,7 +69,7 @@ export class NotificationReceiver<Transaction = undefined> {
     for (const secret of typeof secrets === 'string' ? [secrets] : secrets) keyOf(secret);
   }
 
-  /** Handles a PUT from the service: its headers, with names in lower case, and its body as the received bytes. */
+  /** Handles a PUT request from the service. Pass its headers with lower-case names, and its body as raw bytes. */
   async receive(headers: Headers, body: Uint8Array): Promise<ReceivedAnswer> {
     try {
       const wrongForm = formFault(headers);

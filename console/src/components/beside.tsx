@@ -28,17 +28,20 @@ export function Beside<Row>({ items, opened, children }: Props<Row>) {
   const router = useRouter();
   const navigate = useNavigate();
   const list = useRef<HTMLDivElement>(null);
+  const clicked = useRef<HTMLElement>(null);
   const isClosing = useRef(false);
   // An item that is open when the window becomes narrow stays on the page.
   const [isForPage] = useState(opened !== undefined && !WIDE.matches);
   useEffect(() => {
     isClosing.current = false;
   }, [opened]);
-  useFocusReturned(list, opened);
+  useFocusReturned({ list, clicked, opened });
 
   function open(event: MouseEvent) {
-    const id = WIDE.matches ? clickedItem(event) : null;
-    if (id === null) return;
+    const row = WIDE.matches ? clickedRow(event) : null;
+    const id = row?.dataset['item'];
+    if (row === null || id === undefined) return;
+    clicked.current = row;
     event.preventDefault();
     // The second click of a double click has no effect. It may hit a row that appears below the button "Close".
     if (id === opened || event.detail > 1) return;
@@ -114,24 +117,34 @@ function OpenItem<Row>({ items, id, close }: OpenItemProps<Row>) {
 const WIDE = matchMedia('(min-width: 1100px)');
 
 /**
- * Returns the id of the item whose row was clicked. Returns null if the click was for another link, a button or a field
- * of the row, if the user selected a text, or if the browser opens the link in another tab or window.
+ * Returns the row that was clicked. Returns null if the click was for another link, a button or a field of the row, if
+ * the user selected a text, or if the browser opens the link in another tab or window.
  */
-function clickedItem({ target, ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): string | null {
+function clickedRow({ target, ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): HTMLElement | null {
   if (ctrlKey || metaKey || shiftKey || altKey) return null;
   const control = (target as Element).closest('a, button, input, .select');
   const isForRow = control === null ? getSelection()?.isCollapsed !== false : control.matches('.main > a');
-  return isForRow ? ((target as Element).closest<HTMLElement>('tr[data-item]')?.dataset['item'] ?? null) : null;
+  return isForRow ? (target as Element).closest<HTMLElement>('tr[data-item]') : null;
+}
+
+interface FocusReturned {
+  list: RefObject<HTMLDivElement | null>;
+  /** The row that opened the item. Other rows can have the same item, such as two records of one candidate. */
+  clicked: RefObject<HTMLElement | null>;
+  opened: string | undefined;
 }
 
 /** Focuses the row of the item when the item is closed, or the list if it no longer contains the row. */
-function useFocusReturned(list: RefObject<HTMLDivElement | null>, opened: string | undefined): void {
+function useFocusReturned({ list, clicked, opened }: FocusReturned): void {
   const before = useRef(opened);
   useLayoutEffect(() => {
     if (opened === undefined && before.current !== undefined) {
-      const row = list.current?.querySelector<HTMLElement>(`tr[data-item="${CSS.escape(before.current)}"] .main > a`);
-      (row ?? list.current?.querySelector<HTMLElement>('.list-frame'))?.focus({ preventScroll: true });
+      const rowOf = `tr[data-item="${CSS.escape(before.current)}"]`;
+      const row = clicked.current?.isConnected && clicked.current.matches(rowOf) ? clicked.current : null;
+      const shown = row ?? list.current?.querySelector(rowOf);
+      const focused = shown?.querySelector('.main > a') ?? list.current?.querySelector('.list-frame');
+      (focused as HTMLElement | null | undefined)?.focus({ preventScroll: true });
     }
     before.current = opened;
-  }, [list, opened]);
+  }, [list, clicked, opened]);
 }

@@ -81,8 +81,8 @@ export const MAY_BE_ASKED = isOver('s.paused_from', 's.paused_until');
 export const PACE = 'least(s.pace, s.max_per_second)';
 
 /**
- * The SQL expression for the end of the send times that are reserved for a subscription `s`; the current time, if no
- * later time is reserved.
+ * The SQL expression for the time until which sending is already reserved for a subscription `s`, or for the current
+ * time if nothing later is reserved.
  */
 const GIVEN_OUT_TO = `CASE WHEN s.paced_to > statement_timestamp() AND s.paced_to < statement_timestamp() + make_interval(secs => ${SKEW_S} + 2 / ${PACE})
     THEN s.paced_to ELSE statement_timestamp() END`;

@@ -34,8 +34,8 @@ export class AuditSeal {
   through: number;
 
   /**
-   * The newest seal that was settled when this seal was created. A seal is settled when no transaction can still add an
-   * entry among the ids that the seal covers.
+   * The newest seal that was settled when this seal was created. A seal is settled once no open transaction can
+   * add another entry with an id in the range that the seal covers.
    */
   @Column('bigint', { nullable: true })
   settled: number | null;

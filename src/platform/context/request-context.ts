@@ -65,8 +65,8 @@ export function currentAllowedAccounts(): AllowedAccounts {
 }
 
 /**
- * Returns the subscriptions to which the current request is limited on a route for the `partner` scope. On any other
- * route, returns null: the request may concern every subscription of the allowed accounts.
+ * On a route for the `partner` scope, returns the subscriptions that the current request may access. On any other route,
+ * returns null: the request may access every subscription of the allowed accounts.
  */
 export function currentAllowedSubscriptions(): readonly string[] | null {
   return requestContext().partnerAccess?.subscriptionIds ?? null;

@@ -21,7 +21,7 @@ const { values } = parseArgs({
 
 /** Runs the simulation for these seeds; returns whether every delivery guarantee held. */
 async function simulate(from: number, to: number): Promise<boolean> {
-  // The simulation is loaded only now, because a planted fault changes the code as it is loaded.
+  // The simulation is loaded only after the fault was chosen, because a planted fault changes the code while it is loaded.
   const { SimulatedTime } = await import('./simulated-time.js');
   const { FairSemaphore } = await import('./turns.js');
   const { SimulatedService } = await import('./service.js');
