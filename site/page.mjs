@@ -11,6 +11,21 @@ export const markdownOf = (text) => plain.render(text);
 
 const ALL = OUTLINE.flatMap(([, entries]) => entries).filter(([, , page]) => !page.includes('#'));
 
+const LONGEST_DESCRIPTION = 160;
+
+/** Returns the beginning of the page's first paragraph, for search engines. */
+function descriptionOf(title, html) {
+  const [, paragraph = title] = html.match(/<p>(.*?)<\/p>/s) ?? [];
+  const text = paragraph
+    .replaceAll(/<[^>]+>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+  return text.length <= LONGEST_DESCRIPTION ? text : `${text.slice(0, text.lastIndexOf(' ', LONGEST_DESCRIPTION))} …`;
+}
+
 export function pageOf({ title, page, html, sections, version }) {
   const up = '../'.repeat(page.split('/').length - 1);
   const at = ALL.findIndex(([, , other]) => other === page);
@@ -22,10 +37,12 @@ export function pageOf({ title, page, html, sections, version }) {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="${escapeHtml(descriptionOf(title, html))}">
 <title>${escapeHtml(title)} · Admit</title>
 <link rel="alternate" type="text/markdown" href="${page.split('/').at(-1).replace(/html$/, 'md')}">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="${up}look/mark.svg">
+<link rel="preload" as="font" type="font/woff2" href="${up}look/geist-latin-wght-normal.woff2" crossorigin>
 <link rel="stylesheet" href="${up}look/look.css">
 <link rel="stylesheet" href="${up}guide.css">
 <script type="module" src="${up}search.js"></script>

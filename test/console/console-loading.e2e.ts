@@ -89,6 +89,24 @@ describe('a page that is loading', () => {
     }
   }, 180_000);
 
+  it('the page shows the name of the product until its scripts have loaded and the session is known', async () => {
+    const shown: string[] = [];
+    for (const part of [/\/assets\/app-.*\.js$/, /\/console\/session$/]) {
+      let release = () => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await driver.page.route(part, async (route) => {
+        await held;
+        await route.continue();
+      });
+      await driver.page.reload({ waitUntil: 'commit' });
+      shown.push((await driver.page.locator('.splash').textContent()) ?? '');
+      release();
+      await driver.page.locator('.splash').waitFor({ state: 'detached' });
+      await driver.page.unroute(part);
+    }
+    expect(shown).toEqual(['Admit', 'Admit']);
+  });
+
   it('a list shows its previous rows dimmed while the rows for a new filter load', async () => {
     await driver.goTo('/queue/notifications');
     const rows = driver.page.locator('main tbody tr');

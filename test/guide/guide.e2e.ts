@@ -42,6 +42,16 @@ describe('the guide on the web', () => {
     expect(html().length).toBeGreaterThan(45);
   });
 
+  it('each page of the guide and the page at / has a description of at most 165 characters for search engines', async () => {
+    const pagesOf = html().map((name) => readFileSync(join(pages, name), 'utf8'));
+    const start = (await app.call('GET', '/', { headers: { accept: 'text/html' } })).text;
+    for (const page of [start, ...pagesOf]) {
+      const [, description = ''] = page.match(/<meta name="description" content="([^"]+)">/) ?? [];
+      expect(description.length).toBeGreaterThan(5);
+      expect(description.replaceAll(/&\w+;/g, '"').length).toBeLessThanOrEqual(165);
+    }
+  });
+
   it('the guide links only to existing pages', async () => {
     const addresses = new Set<string>();
     for (const name of html())

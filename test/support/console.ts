@@ -150,7 +150,8 @@ export class ConsoleDriver {
    */
   async expectGoodPage(name: string): Promise<void> {
     const { page } = this;
-    for (const note of await page.getByText(/^(Loading|Starting) …$/).all()) await note.waitFor({ state: 'hidden' });
+    await page.locator('.splash').waitFor({ state: 'detached' });
+    for (const note of await page.getByText(/^Loading …$/).all()) await note.waitFor({ state: 'hidden' });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       for (const width of [1280, 640, 360]) {

@@ -2,7 +2,7 @@ import { useEffect, type ReactNode } from 'react';
 import { loadSession, pathToReturnTo, sessionState, type SignInWays } from '../api/session';
 import { useStore } from '../api/store';
 import { later, useLater } from '../components/later';
-import { Loading, ProblemNote } from '../components/states';
+import { ProblemNote } from '../components/states';
 import { PRODUCT } from '../components/product';
 import { SignInForm } from './sign-in';
 
@@ -16,7 +16,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const state = useStore(sessionState);
   switch (state.kind) {
     case 'unknown':
-      return <Loading what="Starting" />;
+      return <Splash />;
     case 'unreachable':
       return (
         <main className="sign-in">
@@ -50,6 +50,15 @@ export function SessionGate({ children }: { children: ReactNode }) {
         </>
       );
   }
+}
+
+/** Shows the same as index.html shows before the scripts have loaded. */
+function Splash() {
+  return (
+    <p className="brand splash" role="status" aria-label={`${PRODUCT} is starting`}>
+      {PRODUCT}
+    </p>
+  );
 }
 
 function Expired(props: { ways: SignInWays; username: string }) {

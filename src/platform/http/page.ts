@@ -6,6 +6,8 @@ interface Content {
   base: string;
 }
 
+const DESCRIPTION = 'Admit: which candidate may take which exam, the results of exams, and notifications of bookings.';
+
 /** Renders an HTML page of the service, with the same fonts and colours as the console and the guide. */
 export function htmlPage({ title, body, base }: Content): string {
   const look = `${base}/look`;
@@ -15,8 +17,10 @@ export function htmlPage({ title, body, base }: Content): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="description" content="${DESCRIPTION}">
 <title>${title}</title>
 <link rel="icon" href="${look}/mark.svg">
+<link rel="preload" as="font" type="font/woff2" href="${look}/geist-latin-wght-normal.woff2" crossorigin>
 <link rel="stylesheet" href="${look}/look.css">
 <link rel="stylesheet" href="${look}/pages.css">
 </head>
