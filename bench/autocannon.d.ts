@@ -3,8 +3,8 @@
  */
 declare module 'autocannon' {
   /**
-   * The state that an autocannon connection keeps from one request to the next. It is cleared whenever the connection
-   * starts again with the first request of its list.
+   * The state that an autocannon connection keeps from one request to the next. The state is cleared whenever the
+   * connection starts its list of requests again.
    */
   export interface LoadContext {
     candidate?: string;

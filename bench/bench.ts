@@ -1,10 +1,10 @@
 /**
- * The benchmark: `npm run bench [-- --quick | --full]
+ * Runs the benchmark: `npm run bench [-- --quick | --full]
  * [--only=machine,rest,processes,notifications,growth,neighbours,process]`.
  *
- * It starts everything that it needs, on a separate PostgreSQL. The compared programs run in alternating rounds, so
- * that a disturbance on the machine slows all of them. No minimum speed is required. A failed request or a crashed
- * program ends the run with exit code 1.
+ * The benchmark starts everything that it needs, on a separate PostgreSQL. The compared programs run in alternating
+ * rounds, so that a disturbance on the machine slows all of them. No minimum speed is required. A failed request or a
+ * crashed program ends the run with exit code 1.
  */
 import { availableParallelism, cpus } from 'node:os';
 import type { Section } from './figures.js';

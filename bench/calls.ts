@@ -3,11 +3,13 @@ import { Pool } from 'undici';
 
 export interface Call {
   (number: number): Promise<void>;
-  /** Runs before each measured call. Its own duration is not measured. */
+  /** Runs before each measured call. The duration of this function is not measured. */
   before?: () => Promise<void>;
 }
 
-/** Calls the service, with a JSON body if there is one, and returns its response; throws when the status is not 2xx. */
+/**
+ * Calls the service, with a JSON body if `body` is given, and returns its response. Throws when the status is not 2xx.
+ */
 export async function callJson(
   baseUrl: string,
   token: string,
@@ -25,7 +27,7 @@ export async function callJson(
   return (text === '' ? {} : JSON.parse(text)) as Record<string, string>;
 }
 
-/** Sends calls over keep-alive connections; a call throws when the status of its response is not 2xx. */
+/** Sends calls over keep-alive connections. A call throws when the status of its response is not 2xx. */
 export class Caller {
   private readonly pool: Pool;
 
@@ -58,8 +60,8 @@ export class Caller {
 }
 
 /**
- * Makes `count` calls of each of two kinds, alternating between the kinds, so that a disturbance on the machine slows
- * both kinds. Each of the `atOnce` callers makes one call at a time. Returns the durations of the calls in
+ * Makes `count` calls of each of two kinds. The kinds alternate, so that a disturbance on the machine slows both of
+ * them. Each of the `atOnce` callers makes one call at a time. Returns the durations of each kind's calls in
  * milliseconds, sorted.
  */
 export async function inTurn(count: number, atOnce: number, both: readonly [Call, Call]): Promise<Float64Array[]> {
@@ -80,8 +82,8 @@ export async function inTurn(count: number, atOnce: number, both: readonly [Call
 }
 
 /**
- * Starts calls at a steady rate, whether or not earlier calls have ended. Returns the durations, measured from the
- * planned start of each call, in milliseconds, sorted.
+ * Starts calls at a steady rate, whether or not earlier calls have ended. Returns the sorted durations in milliseconds.
+ * Each duration is measured from the planned start of the call.
  */
 export async function atRate(perSecond: number, seconds: number, call: Call): Promise<Float64Array> {
   const count = Math.round(perSecond * seconds);

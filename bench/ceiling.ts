@@ -1,8 +1,8 @@
 /**
- * Shows the highest speed that Node.js and PostgreSQL allow: a bare `node:http` server over a `pg` pool with one
- * prepared statement per request. The server checks the token, reads or writes the same rows as the service, and sends
- * the same response. It has no framework, validation, log, security headers or error handling, and does not check the
- * codes in a request.
+ * Shows the highest speed that Node.js and PostgreSQL allow. The program is a bare `node:http` server that uses a `pg`
+ * pool and one prepared statement per request. It checks the token, reads or writes the same rows as the service, and
+ * sends the same response. It has no framework, validation, log, security headers or error handling, and does not check
+ * the codes in a request.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -79,7 +79,7 @@ const NOTIFICATIONS = `kept AS (
     INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
     SELECT subscription_id, place, $5, 1, 'FIRST' FROM drawn RETURNING 1)`;
 
-/** SQL: writes a booking and the notifications about its event. */
+/** SQL: writes a booking, and the notifications about the booking's event. */
 const BOOK = `${CALLER('bookings')},
   record AS MATERIALIZED (
     SELECT e.*, t.exam_code,

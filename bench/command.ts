@@ -1,6 +1,6 @@
 /**
- * Runs a program and ends the process with exit code 1 when the program fails or returns false, otherwise with exit
- * code 0.
+ * Runs a program. Ends the process with exit code 1 when the program fails or returns false, otherwise with exit code
+ * 0.
  */
 export function runCommand(main: () => Promise<boolean | void>): void {
   main().then(

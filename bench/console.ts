@@ -1,6 +1,6 @@
 /**
- * Measures the console in a real browser with a long error queue and many candidates: the time from a key press or a
- * click until the browser has drawn the result.
+ * Measures the console in a real browser with a long error queue and many candidates. The figures are the times from a
+ * key press or a click until the browser has drawn the result.
  *
  * usage: node dist/bench/console.js [--rows 200000] [--candidates 2000000] [--only 'open a partner']   (goal: each
  * under 100 ms)
@@ -20,7 +20,7 @@ const ROUNDS = 7;
 
 interface Interaction {
   name: string;
-  /** The address of the measured page, and text that appears when the page is ready. */
+  /** The path of the measured page, and a text that appears when the page is ready. */
   path: string;
   ready: string;
   act: (page: Page) => Promise<void>;
@@ -165,8 +165,8 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
     await page.goto(`${baseUrl}/console${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.locator(ready).first().waitFor();
-    // During this pause, the page loads the code of other pages in the background. The pause has a fixed length,
-    // because the network is never idle while the event stream is open.
+    // During this pause, the page loads the code of other pages in the background. The program cannot wait for an idle
+    // network instead, because the network is never idle while the event stream is open.
     await pause(2500);
     await page.evaluate(watch(done));
     await act(page);

@@ -1,14 +1,14 @@
 /**
  * Measures delivery to many partners.
  *
- * 1. An account with 1, 10, 100 and 1,000 subscriptions: the cost of a notification, which is the processor time of
- *    the service and of PostgreSQL together, and the notifications per second. The cost of an event without
- *    subscriptions is subtracted, because all notifications of an event share it. The figures are medians of
- *    alternating rounds.
+ * 1. For an account with 1, 10, 100 and 1,000 subscriptions, the figures are the cost of a notification and the number
+ *    of notifications per second. The cost is the processor time of the service and of PostgreSQL together. The cost of
+ *    an event without subscriptions is subtracted, because all notifications of an event share it. The figures are
+ *    medians of alternating rounds.
  *
- * 2. A thousand partners in fifty accounts: 200 of the partners hang, and the name server of 50 does not answer. The
- *    figure is the time from the booking request to each arrival at the other partners, in alternating rounds with and
- *    without these failures.
+ * 2. Of a thousand partners in fifty accounts, 200 hang, and the name server of 50 does not answer. The figure is the
+ *    time from the booking request to each arrival at the other partners, in alternating rounds with and without these
+ *    failures.
  *
  * usage: node dist/bench/fan-out.js [--notifications 10000] [--partners 1000] [--rounds 4] (goals: a cost of at most
  * 1.3 times the cost with 10 subscriptions; a p95 of at most 1.2 times the p95 without failures; 300 MiB of memory with
@@ -38,11 +38,11 @@ const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
 const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
-/** The time, in milliseconds, during which the simulated failures may still have effects after they end. */
+/** The time, in milliseconds, for which simulated failures may still have effects after they have ended. */
 const CALM_MS = 3_000;
 /**
- * The time limit, in milliseconds, for notifications to arrive and be recorded. After this time, an error lists the
- * missing notifications.
+ * The time limit, in milliseconds, for notifications to arrive and be recorded. When the limit is exceeded, an error
+ * lists the missing notifications.
  */
 const ARRIVE_MS = 60_000;
 
@@ -89,7 +89,7 @@ class Bench {
       let ofEvent = 0;
       for (const [at, { subscriptions, account, known }] of accounts.entries()) {
         const events = Math.round(notifications / Math.max(1, subscriptions));
-        // This delivery is not measured: it reopens connections that the service has closed after a minute without use.
+        // This delivery is not measured. It reopens connections that the service closed after a minute without use.
         await this.deliver(account, known, Math.max(1, Math.round(events / 10)), subscriptions);
         const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
         await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
@@ -190,11 +190,11 @@ class Bench {
   }
 
   /**
-   * Returns the processor time of the service and of PostgreSQL, and the number of transactions, which stands for the
-   * number of statements because nearly every transaction has only one.
+   * Returns the processor time of the service and of PostgreSQL, and the number of transactions. The latter
+   * approximates the number of statements, because nearly every transaction has only one statement.
    */
   private async used(): Promise<number[]> {
-    // The pause is needed, because PostgreSQL's other sessions may report their counts up to a second after their last
+    // The pause is needed because PostgreSQL's other sessions may report their counts up to a second after their last
     // statement.
     await pause(1_500);
     const { rows } = await this.client.query<{ n: string }>(
@@ -204,8 +204,8 @@ class Bench {
   }
 
   /**
-   * Makes bookings; returns the time in milliseconds from each booking to the arrival of each of its notifications at a
-   * healthy partner.
+   * Makes bookings. For each notification that arrives at a healthy partner, returns the time in milliseconds since its
+   * booking.
    */
   private async round(accounts: readonly string[], name: string): Promise<number[]> {
     this.farm.arrivals = [];
@@ -262,7 +262,7 @@ class Bench {
 }
 
 /**
- * Waits until everything has arrived; throws after the time limit.
+ * Waits until everything has arrived; throws an error after the time limit.
  * @param look returns true when everything has arrived; otherwise returns a description of the missing notifications
  */
 async function within(ms: number, look: () => true | string | Promise<true | string>, everyMs = 20): Promise<void> {

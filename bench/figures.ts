@@ -9,20 +9,20 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Returns the median of the rounds' ratios. A disturbance during a whole round slows both compared programs, and
- * therefore hardly changes the ratio.
+ * Returns the median of the ratios in the individual rounds. A disturbance during a whole round slows both compared
+ * programs, and therefore hardly changes the ratio.
  */
 export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
   return median(ours.map((value, index) => value / theirs[index]));
 }
 
-/** A figure of the report: its `value`, the unit of the value, and its goal. */
+/** A figure of the report, with the unit of its `value` and a goal for it. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: 'ratio' | '/s' | 'µs' | 'ms' | 's' | 'MiB';
   readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null;
-  /** The measurements of the rounds; `value` is their median. */
+  /** The measurements of the individual rounds. `value` is the median of these measurements. */
   readonly rounds?: readonly number[];
 }
 
@@ -35,7 +35,7 @@ export interface Section {
   readonly title: string;
   /** Describes in one or two sentences how the section measures its figures. */
   readonly method: string;
-  /** The table of measurements: a header and rows of cells. */
+  /** The table of measurements. The first row is the header. */
   readonly table: readonly (readonly string[])[];
   readonly figures: readonly Figure[];
   /**

@@ -24,7 +24,7 @@ interface Sizes {
   rounds: number;
   calls: number;
   large: DataSize;
-  /** Whether all data is read into PostgreSQL's memory before the calls begin. */
+  /** Whether PostgreSQL reads all data into its memory before the calls begin. */
   warm?: boolean;
 }
 
@@ -37,7 +37,7 @@ const TRANSLATED_AT_ONCE = 4;
 /** The longest time, in milliseconds, that a service needs to notice that its connections were closed. */
 const NOTICED_MS = 20;
 const NEW_CONNECTIONS = 'first list page over new connections';
-/** The maximum number of calls over new connections; it is small, because opening connections is slow. */
+/** The maximum number of calls over new connections. It is small because opening connections is slow. */
 const MOST_OVER_NEW_CONNECTIONS = 100;
 const NAMES = [
   'create',
@@ -67,7 +67,7 @@ const QUESTIONS: Partial<Record<(typeof NAMES)[number], string>> = {
 };
 /** The maximum factor by which a call may be slower with much data. */
 const MOST_GROWTH = 1.1;
-/** The statements that are measured without a service, over one database connection. */
+/** The statements that are measured over a database connection of this program, without a service. */
 const DIRECT: readonly string[] = ['claim', 'translation'];
 const ONE_AT_ONCE = [...DIRECT, NEW_CONNECTIONS];
 const BACKENDS = 'SELECT pid FROM pg_stat_activity WHERE datname = current_database()';
@@ -84,7 +84,7 @@ interface Side {
 }
 
 /**
- * The cost of one call: its median duration in milliseconds, and the processor time of the service and of PostgreSQL in
+ * The cost of a call: the median duration in milliseconds, and the processor time of the service and of PostgreSQL in
  * µs.
  */
 interface Cost {
@@ -127,7 +127,7 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
   return sectionOf(costs, sizes);
 }
 
-/** Returns the total processor time that the current processes have used since the earlier reading `before`. */
+/** Returns the total processor time that the processes in `after` have used since the earlier reading `before`. */
 function since(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   return [...after].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0);
 }
@@ -159,7 +159,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
   await direct.connect();
   stage.onClear(async () => void (await Promise.all([client.close(), operator.close(), direct.end()])));
   const account = `/accounts/${scene.accountCode}`;
-  // Consecutive calls use rows that are far apart, so that they read different pages of the table.
+  // Successive calls use rows that are far apart, so that the calls read different pages of the table.
   const scattered = (number: number) => ((number * 7919) % size.eligibilities) + 1;
   const begun = new Date().toISOString().slice(0, 19) + 'Z';
   const search = (q: string) =>
@@ -204,7 +204,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
 }
 
 /**
- * Returns the cursor that the services would return for a page; this program knows the key with which they encrypt
+ * Returns the cursor that the services would return for a page. This program has the key with which they encrypt
  * cursors.
  */
 function cursor(position: number): string {
@@ -212,7 +212,7 @@ function cursor(position: number): string {
 }
 
 /**
- * Claims notifications with the statement of the delivery loop, and rolls the claim back, so that the backlog stays the
+ * Claims notifications with the statement of the delivery loop. Rolls the claim back, so that the backlog stays the
  * same.
  */
 async function claim(client: pg.Client): Promise<void> {
@@ -248,8 +248,8 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
   const of = (...which: Parameters<typeof each>) => median(each(...which));
   const ratio = (name: string, what: keyof Cost) =>
     median(costs.get(name)!.map((measured) => measured.large[what] / measured.small[what]));
-  // The processor time of calls over new connections is not reported: it is counted for each connection's process, so
-  // the time of closed connections would be missing.
+  // The processor time of calls over new connections is not reported. It is counted for the process of each connection,
+  // so the time of closed connections would be missing.
   const isAccounted = (name: string) => name !== NEW_CONNECTIONS;
   const thousands = (count: number) =>
     count < 1_000_000 ? `${count / 1000} thousand` : `${count / 1_000_000} million`;

@@ -1,6 +1,6 @@
 /**
- * Runs the hostile tenant of hostile-neighbour.ts in a separate process, so that it does not share an event loop with
- * the measured calls of the other tenant.
+ * Runs the hostile tenant of hostile-neighbour.ts in a separate process. The hostile tenant therefore does not share an
+ * event loop with the measured calls of the other tenant.
  *
  * The process replies to `{ attack: <name> }` when the attack has begun, and to `{ end: true }` when the attack has
  * ended. The second reply contains the number of times that the attack was repeated.
@@ -13,7 +13,7 @@ import { endWithOrchestrator, programOptions, tell } from './program.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The network address from which the hostile tenant calls; the other tenant has a different address. */
+/** The network address from which the hostile tenant calls. The other tenant has a different address. */
 const HOSTILE_ADDRESS = '127.0.0.2';
 const RESULTS = '/registrations/registration/results';
 
@@ -48,7 +48,7 @@ async function call(method: 'GET' | 'POST', path: string, body?: Buffer, withTok
 function again(count: number, work: () => Promise<unknown>): Promise<unknown> {
   const worker = async (): Promise<void> => {
     for (; !ended; rounds++) {
-      // Refusals are the expected responses to an attack.
+      // Errors are ignored, because the service is expected to refuse requests of an attack.
       await work().catch(() => undefined);
     }
   };
@@ -65,7 +65,7 @@ function dial(head: string[]): Socket {
 
 const JSON_OF = (bytes: number) => ['Content-Type: application/json', `Content-Length: ${bytes}`];
 
-/** Keeps the given number of connections open: a connection is opened again whenever the service has closed it. */
+/** Keeps the given number of connections open. When the service closes a connection, a new connection is opened. */
 function kept(count: number, make: () => Socket): Promise<unknown> {
   return again(count, async () => {
     const socket = make();
@@ -107,8 +107,8 @@ const ATTACKS: Record<string, () => () => Promise<unknown>> = {
     }),
   lists: () => () => again(20, () => call('GET', `/accounts/${account}/eligibilities?limit=200`)),
   exports: () => () => again(4, () => call('GET', `/accounts/${account}/eligibilities.csv`)),
-  // The number of clients exceeds the number of passwords that the service can hash at the same time, so that there is
-  // always a queue.
+  // The number of clients exceeds the number of passwords that the service can hash at the same time, so that requests
+  // always wait for the hashing.
   'token requests': () => () =>
     again(16, async () => {
       const { body } = await pool.request({ method: 'POST', path: '/token', ...tokenRequest! });

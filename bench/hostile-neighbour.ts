@@ -1,7 +1,7 @@
 /**
- * Measures a well-behaved tenant next to a hostile one, in alternating rounds with and without the attack. The figure
- * is the well-behaved tenant's p99 during the attack divided by its p99 without the attack; each p99 is the median of
- * the rounds. For attacks that list, export or read the feed, the p95 is used instead.
+ * Measures a well-behaved tenant next to a hostile tenant, in alternating rounds with and without the attack. The
+ * figure is the well-behaved tenant's p99 during the attack divided by its p99 without the attack. Each p99 is the
+ * median of the rounds. For attacks that list, export or read the feed, the p95 is used instead.
  *
  * In a third kind of round, the hostile tenant attacks a separate program that does no work. These rounds show how much
  * of the slowdown comes only from the competition for processor cores.

@@ -1,6 +1,6 @@
 /**
- * Reads every request to its end and answers a GET with the requested number of bytes, without any other work. A
- * measurement against this server shows how much an attack slows the machine itself, without the service.
+ * Reads every request to its end and answers a GET with the requested number of bytes, without any other work. An
+ * attack on this server shows how much the attack slows the machine itself, without the service.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createBody, type Scene } from './scene.js';
 
 /**
- * Yields eligibilities as lines of CSV, with the same members as the body of a request that creates one eligibility. A
- * million lines of NDJSON would exceed the size limit of an import.
+ * Yields eligibilities as lines of CSV. Each line has the same members as the body of a request that creates one
+ * eligibility. NDJSON is not used, because a million lines of it would exceed the size limit of an import.
  */
 async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
   const { candidate, ...record } = JSON.parse(createBody(scene, '')) as Record<string, string> & {
@@ -24,7 +24,7 @@ async function* lines(scene: Scene, label: string, count: number): AsyncIterable
   const rest = `,${Object.values(cells).join(',')}\n`;
   for (let number = 1; number <= count; number++) {
     yield `${label}-${number}${rest}`;
-    // The upload pauses after each chunk of rows, because a real file also arrives in chunks.
+    // The upload pauses after each chunk of rows, because a real file also arrives in separate chunks.
     if (number % 500 === 0) await pause(0);
   }
 }
@@ -43,7 +43,7 @@ export class Imports {
     this.authorization = `Bearer ${token}`;
   }
 
-  /** Uploads rows; resolves when the service has received all of them. */
+  /** Uploads rows. Resolves when the service has received all of them. */
   async send(label: string, count: number): Promise<string> {
     const { import_id } = await this.call<{ import_id: string }>('', {
       method: 'POST',

@@ -27,7 +27,7 @@ const QUEUE = `INSERT INTO notifications (event_id, subscription_id, account_cod
     (ARRAY['client_error', 'auth', 'tls', 'server_error'])[1 + i % 4], (ARRAY[400, 401, NULL, 503])[1 + i % 4], now()
   FROM generate_series($3::int, $4::int - 1) i`;
 
-/** The service, which runs in this process with its own PostgreSQL, an account, and a token with all rights. */
+/** The service in this process, with its own PostgreSQL, an account, and a token with all rights. */
 export interface Inside {
   readonly baseUrl: string;
   readonly databaseUrl: string;
@@ -39,7 +39,7 @@ export interface Inside {
 
 export async function startInside(): Promise<Inside> {
   const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
-  // PostgreSQL may run as a different user, who needs access to the folder.
+  // PostgreSQL may run as a different user. This user needs access to the folder.
   chmodSync(folder, 0o755);
   const server = await startEmbeddedPostgres({ dataDir: folder, database: 'bench' });
   await migrate(server.url);
@@ -82,16 +82,17 @@ export async function makeOperator(baseUrl: string, token: string): Promise<{ us
 }
 
 /**
- * Fills an error queue with the given number of rows, which have four causes and belong to twenty suspended partners;
- * returns the partners.
+ * Fills an error queue with the given number of rows. The rows have four different causes of failure, and belong to
+ * twenty suspended partners.
+ * @returns the partners
  */
 export async function fillQueue(database: Database, url: string, account: string, rows: number): Promise<string[]> {
   const subscriptions = Array.from({ length: SUBSCRIPTIONS }, () => randomUUID());
   for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
   for (let from = 0; from < rows; from += BATCH)
     await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
-  // Waits until the service has merged the counts of the error queue. Then vacuums the tables, as autovacuum would
-  // within a minute.
+  // The pause lets the service merge the counts of the error queue. Then the tables are vacuumed, as autovacuum would
+  // do within a minute.
   await pause(3_000);
   await query(url, 'VACUUM ANALYZE notifications');
   await query(url, 'VACUUM error_queue_causes');

@@ -1,10 +1,10 @@
 /**
- * Runs Lighthouse on pages of the console, with a signed-in operator and an error queue, and on public pages. It
- * simulates a slow phone and a desktop computer. Lighthouse is fetched from npm at run time, because nothing else needs
- * it.
+ * Runs Lighthouse on pages of the console and on public pages. In the console, an operator is signed in, and there is
+ * an error queue. Lighthouse simulates a slow phone and a desktop computer. It is fetched from npm at run time, because
+ * nothing else needs it.
  *
- * usage: node dist/bench/lighthouse.js [--rows 2000 --pages docs,guide]   (goal: each figure 95 or more; for Swagger UI,
- * which needs seconds to read its document, only the figures are printed)
+ * usage: node dist/bench/lighthouse.js [--rows 2000 --pages docs,guide]   (goal: each figure 95 or more; for Swagger
+ * UI, which needs seconds to read its document, only the figures are printed)
  */
 import 'reflect-metadata';
 import { execFile } from 'node:child_process';

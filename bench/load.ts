@@ -1,6 +1,5 @@
 /**
- * Generates load with autocannon in a separate process, so that the work of autocannon is not measured as work of the
- * server.
+ * Generates load with autocannon in a separate process, so that autocannon's work is not counted as work of the server.
  */
 import autocannon, { type LoadContext, type LoadRequest } from 'autocannon';
 import { BOOKING_BODY, createBody, type Scene } from './scene.js';
@@ -10,7 +9,7 @@ import { quantile } from './figures.js';
 export const CONNECTIONS = 32;
 
 export interface LoadJob {
-  /** The servers to load, each over {@link CONNECTIONS} connections of its own. */
+  /** The servers to load. Each server gets {@link CONNECTIONS} connections of its own. */
   url: string | string[];
   kind: keyof typeof REQUESTS;
   scene: Scene;
@@ -19,7 +18,7 @@ export interface LoadJob {
    * The number of existing candidates, `seeded-1` and so on. Each candidate is read repeatedly, and gets one booking.
    */
   candidates: number;
-  /** A part of the name of each created candidate. Every load on the same database needs a different label. */
+  /** A part of the name of each created candidate. Each load on the same database needs its own label. */
   label: string;
   /** Whether each request that creates a record or a booking has its own Idempotency-Key. */
   keyed?: boolean;
@@ -112,7 +111,7 @@ function readRequest({ scene, token, candidates }: LoadJob): LoadRequest {
     path: '',
     headers: { authorization: `Bearer ${token}` },
     setupRequest: (request) => {
-      // Consecutive requests read rows that are far apart, so that they read different pages of the table.
+      // Successive requests read rows that are far apart, so that the requests read different pages of the table.
       number = (number + 7919) % candidates;
       return { ...request, path: readPath(scene, number + 1) };
     },
@@ -138,7 +137,7 @@ function bookRequest(job: LoadJob): LoadRequest {
 /** The number of times that a client reads a record between two changes to the record. */
 const LOOKS = 20;
 
-/** Builds the mix of calls that a client makes during a day; each booking is later cancelled. */
+/** Builds the mix of calls that a client makes during a day. Each booking is cancelled later. */
 function dayRequests(job: LoadJob): LoadRequest[] {
   const { scene, token, label } = job;
   const [before, after] = createBody(scene, '<candidate>').split('<candidate>');

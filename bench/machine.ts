@@ -3,8 +3,8 @@ import { quantile, round, type Section } from './figures.js';
 const TURNS = 300_000;
 
 /**
- * Measures how steadily the processor works while nothing else runs. In the following sections, p95 and p99 vary at
- * least as much as in this measurement.
+ * Measures how steadily the processor works while nothing else runs. In the other sections of the report, p95 and p99
+ * vary at least as much as here.
  */
 export function measureMachine({ seconds }: { seconds: number }): Section {
   const milliseconds: number[] = [];

@@ -1,7 +1,7 @@
 /**
- * Measures an account with many subscriptions: the time to create a subscription and to read one, and the duration and
- * the processor time of an event's delivery. The first event, which needs a new connection to each partner, is measured
- * separately from later events.
+ * Measures an account with many subscriptions: the time to create and to read a subscription, and the duration and
+ * processor time of an event's delivery. The first event needs a new connection to each partner, and is therefore
+ * measured separately from later events.
  *
  * usage: node dist/bench/many-subscriptions.js [--subscriptions 2000] [--events 3]
  */

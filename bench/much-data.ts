@@ -1,5 +1,5 @@
 /**
- * Runs the section "growth" of the benchmark with much more data than a run of all sections allows.
+ * Runs the "growth" section of the benchmark with much more data than a run of all sections can use.
  *
  * usage: npm run build && node dist/bench/much-data.js [--eligibilities 10000000] [--notifications 20000000] [--queued
  * 1000000] [--rounds 5] [--calls 400] [--set shared_buffers=8GB --set max_wal_size=16GB …] [--warm] (takes half an hour
@@ -22,7 +22,7 @@ async function main(): Promise<boolean> {
       calls: { type: 'string', default: '400' },
       /** Settings of PostgreSQL. */
       set: { type: 'string', multiple: true, default: [] },
-      /** Whether all data is read into PostgreSQL's memory before the measurement. */
+      /** Whether PostgreSQL reads all data into its memory before the measurement. */
       warm: { type: 'boolean', default: false },
     },
   });

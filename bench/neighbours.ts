@@ -18,7 +18,7 @@ const CALLS_PER_SECOND = 100;
 const KINDS = ['create', 'read'] as const;
 const QUIET = 'quiet';
 /**
- * The number of tokens that another application, from another address, requests per second during the flood of token
+ * The number of tokens per second that another application requests from another address during the flood of token
  * requests.
  */
 const TOKENS_PER_SECOND = 2;
@@ -38,7 +38,7 @@ interface Sizes {
   /** The number of notifications in the neighbour's bulk job. */
   queued: number;
   /**
-   * The number of rows in each of the neighbour's imports: more rows than can be processed during the measured calls.
+   * The number of rows in each of the neighbour's imports. It is so high that no import ends during the measured calls.
    */
   rows: number;
 }
@@ -48,7 +48,7 @@ type Neighbour = (round: number) => Promise<() => Promise<unknown>>;
 
 /**
  * Measures how much heavy use by another client, the neighbour, slows calls down. The figures are the p99 of creates
- * and reads at a steady rate, with each kind of neighbour and without a neighbour.
+ * and reads at a steady rate. They are measured with each kind of neighbour, and without a neighbour.
  */
 export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Section> {
   const databaseUrl = await stage.createDatabase(DATABASE);
@@ -197,7 +197,7 @@ function imports(service: BenchedService, token: string, rows: number): Neighbou
 }
 
 /**
- * Resends a partner's whole error queue; after the round, the job is aborted, and the next round resends the remaining
+ * Resends a partner's whole error queue. After each round, the job is aborted, and the next round resends the remaining
  * notifications.
  */
 async function bulkJob(stage: Stage, service: BenchedService, queued: number): Promise<Neighbour> {

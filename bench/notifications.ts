@@ -23,7 +23,7 @@ import type { Stage } from './stage.js';
 const PARTNERS = [4, 1, 100];
 const EVENTS_PER_SECOND = 200;
 const PEER = 'graphile-worker';
-/** The number of parallel requests by the compared program, which equals the service's limit for the partners. */
+/** The number of parallel requests by the compared program. It equals the service's own limit. */
 const PEER_CONCURRENCY = 48;
 /** The number of subscriptions of a second account, which should not slow the measured account. */
 const OTHERS = 1_000;
@@ -73,7 +73,7 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const microseconds: Record<keyof Pids, number>[] = [];
   // Round 0 warms up the programs and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
-    // The order alternates, so that no program always runs directly after the same other program.
+    // The order of the programs alternates, so that no program always runs directly after the same other program.
     for (const contender of number % 2 === 0 ? contenders : contenders.toReversed()) {
       const count = number === 0 ? 2_000 : sizes.backlog;
       const [rate, used] = await drain(stage, receiver, contender, count, pids);
@@ -88,9 +88,9 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
 }
 
 /**
- * Returns the service as one of the compared programs. It is started by activating its partners, and stopped by
- * suspending them. The delivery loop finds due notifications within a second, and the measured time starts with the
- * first PUT.
+ * Returns the service as one of the compared programs. The service starts when its partners are activated, and stops
+ * when they are suspended. The delivery loop finds due notifications within a second, and the measured time starts with
+ * the first PUT.
  */
 function ofService(stage: Stage, service: BenchedService, subscriptions: readonly string[]): Contender {
   return {
@@ -106,9 +106,7 @@ function nameOf(partners: number): string {
   return partners === 1 ? 'service, 1 partner' : `service, ${partners} partners`;
 }
 
-/**
- * Measures graphile-worker, whose jobs send bare PUTs, without a signature, a log of attempts or a guaranteed order.
- */
+/** Measures graphile-worker. Its jobs send bare PUTs, without a signature, a log of attempts or a guaranteed order. */
 async function ofPeer(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
   const database = 'peer';
   const databaseUrl = await stage.createDatabase(database);
@@ -128,7 +126,7 @@ type Pids = Readonly<Record<'service' | 'postgres', readonly number[]>>;
 
 /**
  * Measures the number of notifications per second, from the first PUT to the partner until the program has no work
- * left. Also measures the processor time, in seconds, that each group of processes in `pids` uses meanwhile.
+ * left. Also measures the processor time, in seconds, that each group of processes in `pids` uses during this time.
  */
 async function drain(
   stage: Stage,
@@ -158,8 +156,8 @@ async function expectRequests(receiver: Program, expectation: Expectation): Prom
 }
 
 /**
- * Checks that the service kept its guarantees at the measured speed: each notification is sent once and logged, and a
- * booking's notifications are sent in the order of its events.
+ * Checks that the service kept its guarantees at the measured speed: each notification was sent once and logged, and a
+ * booking's notifications were sent in the order of its events.
  */
 async function assertOrder(client: Client, count: number): Promise<void> {
   const { rows } = await client.query<{ delivered: number; attempts: number; overtaken: number }>(
@@ -177,7 +175,7 @@ async function assertOrder(client: Client, count: number): Promise<void> {
 }
 
 /**
- * Measures the delay of notifications with and without many subscriptions in another account, in alternating rounds.
+ * Measures the delay of notifications, in alternating rounds with and without many subscriptions in another account.
  */
 async function measureDelays(
   stage: Stage,
@@ -223,8 +221,8 @@ interface TimedBookings {
 }
 
 /**
- * Measures the time from the commit of a booking until the partner has received the whole request; returns the times in
- * milliseconds, sorted.
+ * Measures the time from the commit of each booking until the partner has received the whole request. Returns the times
+ * in milliseconds, sorted.
  */
 async function measureDelay(
   url: string,

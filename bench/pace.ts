@@ -1,5 +1,6 @@
 /**
- * Tests delivery to a partner whose rate limit changes over time; the partner reports the limit only by 429.
+ * Tests delivery to a partner whose rate limit changes over time. The partner reports the limit only by responses with
+ * 429.
  *
  * The test runs with one process and with three processes. The partner has a long backlog and allows each of the rates
  * in turn. The figures are the used share of each rate, the share of 429 among the responses, and the number of
@@ -48,7 +49,7 @@ const { values: options } = parseArgs({
 const numbers = (list: string) => list.split(',').map(Number);
 
 /**
- * Two partners in one server: `/paced` accepts the allowed number of requests in any second, and `/other` accepts all
+ * Two partners on one server: `/paced` accepts the allowed number of requests in any second, and `/other` accepts all
  * requests.
  */
 class Partners {
@@ -121,8 +122,8 @@ class Bench {
   ) {}
 
   /**
-   * Measures the p95 delay of notifications to the partner without a rate limit, in milliseconds, while nothing else is
-   * sent.
+   * Measures the p95 delay, in milliseconds, of notifications to the partner without a rate limit, while nothing else
+   * is sent.
    */
   async quiet(seconds: number): Promise<number> {
     await this.client.query('DELETE FROM subscriptions');

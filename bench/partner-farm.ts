@@ -1,6 +1,6 @@
 /**
- * Simulates many partners in one process. Each partner is a path on one HTTPS server, and some of the partners' names
- * are known only to a name server in the same process.
+ * Simulates many partners in one process. Each partner is a path on one HTTPS server. The host names of some partners
+ * can be resolved only by a name server in the same process.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Authority } from '../test/support/certificates.js';
 
-/** The domain of partners whose names only the farm's name server knows. */
+/** The domain of the partners whose names only the farm's name server can resolve. */
 const DOMAIN = 'partners.example';
 
 interface Arrival {
@@ -66,8 +66,8 @@ export class PartnerFarm {
 
   /**
    * Returns the address of a partner. A partner of the kind `well` always answers. A partner of the kind `hanging`
-   * hangs while `hasTrouble` is true. The host name of a partner of the kind `named` is known only to the farm's name
-   * server.
+   * hangs while `hasTrouble` is true. The host name of a partner of the kind `named` can be resolved only by the farm's
+   * name server.
    */
   url(kind: 'well' | 'hanging' | 'named', n: number): string {
     const { port } = this.server.address() as AddressInfo;

@@ -1,6 +1,7 @@
 /**
- * Measures graphile-worker, tuned for throughput as its manual advises: a local queue and batched completion. Its jobs
- * send bare PUTs with the fastest HTTP client available, without a signature, a log of attempts or a guaranteed order.
+ * Runs graphile-worker for the comparison. It is tuned for throughput as its manual advises: a local queue and batched
+ * completion. Its jobs send bare PUTs with the fastest HTTP client available, without a signature, a log of attempts or
+ * a guaranteed order.
  */
 import { Logger, run, type Runner } from 'graphile-worker';
 import { Pool } from 'undici';

@@ -1,6 +1,6 @@
 /**
- * Measures partners that poll: the memory of waiting polls, the time until a waiting poll gets a notification, and the
- * rate at which a backlog is polled and acknowledged.
+ * Measures partners that poll. The figures are the memory of waiting polls, the time until a waiting poll gets a
+ * notification, and the rate at which a backlog is polled and acknowledged.
  *
  * usage: node dist/bench/polls.js [--polls 1000] [--queued 20000]   (goal: at most 60 MiB for 1,000 waiting polls)
  */

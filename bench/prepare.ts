@@ -4,7 +4,7 @@ import pg from 'pg';
 import { SCOPES } from '../src/platform/context/caller.js';
 import { randomCode, randomToken, sha256 } from '../src/platform/secrets.js';
 
-/** The only test of the account that {@link prepare} creates; it has one portion. */
+/** The code of the only test in the account that {@link prepare} creates. The test has one portion. */
 export const TEST_CODE = 'BENCH';
 
 async function retrying<T>(work: () => Promise<T>): Promise<T> {
@@ -32,7 +32,7 @@ export function query(url: string, text: string, values: unknown[] = []): Promis
   });
 }
 
-/** Creates an account with a test, and a token for a new user and a new application, by default with all rights. */
+/** Creates an account with a test, a user and an application. Returns a token for them, by default with all rights. */
 export async function prepare(
   url: string,
   username = 'bench',
@@ -45,7 +45,7 @@ export async function prepare(
   return { account, token: await newToken(url, username, scopes) };
 }
 
-/** Creates a user and an application for the partner of a subscription; returns a token for them. */
+/** Creates a user and an application for the partner of a subscription. Returns a token for them. */
 export async function preparePartner(url: string, subscriptionId: string): Promise<string> {
   const username = `partner ${subscriptionId}`;
   const token = await newToken(url, username, ['partner']);
@@ -53,7 +53,7 @@ export async function preparePartner(url: string, subscriptionId: string): Promi
   return token;
 }
 
-/** Creates a user and an application with the given scopes; returns a token that is valid for a day. */
+/** Creates a user and an application with the given scopes. Returns a token that is valid for a day. */
 async function newToken(url: string, username: string, scopes: readonly string[]): Promise<string> {
   const key = randomCode(20);
   const family = randomUUID();

@@ -35,9 +35,8 @@ interface Measured {
 }
 
 /**
- * Measures one and two API processes over one PostgreSQL, in alternating rounds. The processes share one port of
- * HAProxy, which uses deploy/haproxy/haproxy.cfg. On Debian 12, the benchmark installs HAProxy automatically if it runs
- * as root.
+ * Measures one and two API processes on one PostgreSQL, in alternating rounds. The processes share one port of HAProxy,
+ * which uses deploy/haproxy/haproxy.cfg. If the benchmark runs as root on Debian 12, it installs HAProxy automatically.
  */
 export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes): Promise<Section> {
   installPrograms('haproxy');
@@ -70,7 +69,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
     await stage.settle(DATABASE);
     const { proxy, url } = await startProxy(stage, used);
     const pids = { service: used.map(({ pid }) => pid), postgres: [postmaster], load: [load.pid], proxy: [proxy.pid] };
-    // Each of several processes gets as many connections as a single process would.
+    // Each process gets as many connections as a single process would get.
     const job: LoadJob = { url: Array(count).fill(url), kind, scene, token, candidates: CANDIDATES, label, seconds };
     const [{ perSecond, requests }, took] = await withProcessorTime(pids, () => load.run(job));
     await proxy.kill('SIGTERM');

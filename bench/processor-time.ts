@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * The number of ticks per second in which the kernel counts processor time (`getconf CLK_TCK`). It is the same on every
- * Linux system.
+ * The number of ticks per second in which the kernel counts processor time (`getconf CLK_TCK`). The number is the same
+ * on every Linux system.
  */
 const TICKS_A_SECOND = 100;
 
@@ -11,12 +11,14 @@ interface Stat {
   ticks: number;
 }
 
-/** Reads `/proc/<pid>/stat`. The name of the process may contain any character; it ends at the last closing bracket. */
+/**
+ * Reads `/proc/<pid>/stat`. The name of the process may contain any character, and ends at the last closing bracket.
+ */
 function statOf(pid: string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    // The sum of the fields utime and stime, and of the same fields for children that have ended.
+    // The sum contains the fields utime and stime, and the same fields for children that have ended.
     return { parent: Number(fields[1]), ticks: fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) };
   } catch {
     return null;
@@ -35,8 +37,8 @@ export function processorSeconds(pid: number): number {
 }
 
 /**
- * Runs `work`, and measures the processor time, in seconds, that each named group of processes and their children use
- * until it ends.
+ * Runs `work`, and measures the processor time, in seconds, that each named group of processes uses until `work` ends.
+ * The children of these processes are included.
  */
 export async function withProcessorTime<Name extends string, T>(
   pids: Readonly<Record<Name, readonly number[]>>,

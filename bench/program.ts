@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A program in this folder, which runs in a separate process; it sends `{ ready: … }` over IPC when it is ready. */
+/** A program in this folder that runs in a separate process. When it is ready, it sends `{ ready: … }` over IPC. */
 export class Program<Ready = unknown> {
   private constructor(
     readonly child: ChildProcess,
@@ -24,7 +24,7 @@ export class Program<Ready = unknown> {
     return new Program(child, ready);
   }
 
-  /** Sends a question to the program and waits for its reply; only one question at a time may be unanswered. */
+  /** Sends a question to the program and waits for its reply. Only one question at a time may be unanswered. */
   async ask<Answer extends object>(question: object): Promise<Answer> {
     const answer = this.heard<Answer>();
     this.child.send(question);

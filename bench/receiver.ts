@@ -1,6 +1,6 @@
 /**
- * The partner of the benchmark: an HTTPS server that answers every PUT with 200 and reports the number and times of
- * requests.
+ * Simulates the benchmark's partner: an HTTPS server that answers every PUT with 200, and reports the number and the
+ * times of requests.
  */
 import { createServer } from 'node:https';
 import type { IncomingMessage } from 'node:http';
@@ -31,8 +31,8 @@ export interface Received {
 }
 
 /**
- * Returns the difference between the machine's clock, which PostgreSQL reads, and `performance.now()`. The difference
- * is measured at the moment when the clock begins a new millisecond.
+ * Returns the difference between the machine's clock, which PostgreSQL reads, and `performance.now()`. The clock has a
+ * resolution of one millisecond, so the difference is measured when the clock begins a new millisecond.
  */
 function clockOffset(): number {
   const before = Date.now();

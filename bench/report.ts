@@ -4,7 +4,7 @@ import { isMet, round, type Figure, type Section } from './figures.js';
 
 export interface Report {
   readonly form: 'quick' | 'full';
-  /** Whether the run omitted some sections of the benchmark. */
+  /** Whether the run omitted any section of the benchmark. */
   readonly partial: boolean;
   readonly started: Date;
   readonly cores: string;
@@ -17,14 +17,14 @@ const ROOT = join(__dirname, '../..');
 const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
 /**
- * The file with the processor times of each run, one run per line. A run is compared with the last run of the same
+ * The file with the processor times of earlier runs, one run per line. A run is compared with the last run of the same
  * kind.
  */
 const HISTORY = join(RESULTS, 'history.jsonl');
-/** The minimum rise in processor time that is reported, as a factor. */
+/** The factor by which a processor time must at least rise to be reported. */
 const NOTED_RISE = 1.1;
 /**
- * The comments in docs/performance.md that mark the beginning and the end of the table; the rest of the page is written
+ * The comments in docs/performance.md that mark the beginning and the end of the table. The rest of the page is written
  * by hand.
  */
 const BEGIN = '<!-- figures: written by npm run bench -- --full -->';
@@ -47,8 +47,8 @@ interface HistoryLine extends Pick<Report, 'form' | 'cores' | 'node'> {
 }
 
 /**
- * Reports which processor times have risen since the last run with the same options on the same kind of machine, and
- * stores the processor times of this run.
+ * Reports which processor times have risen since the last run with the same options on the same kind of machine. Stores
+ * the processor times of this run.
  */
 function keepProcessorTimes({ form, cores, node, started, sections }: Report): void {
   const figures = sections.flatMap((section) => section.figures).filter(({ unit }) => unit === 'µs');
@@ -69,7 +69,7 @@ function keepProcessorTimes({ form, cores, node, started, sections }: Report): v
   appendFileSync(HISTORY, `${JSON.stringify(line)}\n`);
 }
 
-/** Writes the report; a quick run does not replace the figures of a full run in the documentation. */
+/** Writes the report. A quick run does not replace the figures of a full run in the documentation. */
 export function writeReport(report: Report): void {
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(join(RESULTS, 'latest.json'), JSON.stringify(report, null, 2) + '\n');
@@ -102,7 +102,7 @@ function askedLines(report: Report): string[] {
       }));
       const goals = by.filter(({ figure }) => figure.goal !== null);
       const outcomes = new Set(goals.map(({ figure }) => outcomeOf(figure)));
-      // If all figures of the row have the same goal and outcome, the text of the goal does not name a figure.
+      // If all figures of the row have the same goal and outcome, the text of the goal need not name a figure.
       const isShort = outcomes.size === 1 && goals.length === by.length;
       return [
         question,

@@ -12,7 +12,7 @@ import type { ServerOptions } from './ceiling.js';
 
 const CANDIDATES = 2_000;
 const DATABASE = 'rest';
-/** An upper bound for the number of bookings per second; each round begins with enough candidates for this number. */
+/** An upper bound for the number of bookings per second. Each round begins with enough candidates for this number. */
 const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling'] as const;
 /** The results use this name for the service when each request has an Idempotency-Key, as the documents advise. */
@@ -20,8 +20,8 @@ const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 
 /**
- * Maps each kind of request to the programs that are compared. A booking is complete when its notification has been
- * created; the notification is not sent.
+ * Maps each kind of request to the programs that are compared. A booking counts as complete when its notification has
+ * been created. The notification is not sent.
  */
 const KINDS = {
   create: [...PROGRAMS, KEYED],
@@ -38,8 +38,8 @@ interface Measured extends LoadResult {
 }
 
 /**
- * Measures the creation of records, reads by key, and bookings, on the service and on the bare server (ceiling.ts), in
- * alternating rounds.
+ * Measures the creation of records, reads by key, and bookings. The service and the bare server (ceiling.ts) are
+ * measured in alternating rounds.
  */
 export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: number; seconds: number }) {
   const databaseUrl = await stage.createDatabase(DATABASE);
@@ -90,7 +90,8 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   for (let round = 0; round <= rounds; round++) {
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
-        // Calls of the previous program that are still running must not disturb the measurement of the next program.
+        // The label differs between programs, so that calls of the previous program that are still running do not
+        // disturb the measurement of the next program.
         const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.at(-1)!}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
@@ -100,8 +101,8 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
 }
 
 /**
- * Checks that the comparison is fair: the service can read the records that a program creates, and both programs return
- * the same members.
+ * Checks that the comparison is fair: the service can read the records that the other program creates, and both
+ * programs return the same members.
  */
 async function assertSameWork(url: string, serviceUrl: string, scene: Scene, token: string, name: string) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };

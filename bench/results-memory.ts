@@ -1,7 +1,7 @@
 /**
  * Measures the memory that a separate service needs for results with large photos. The service gets 200 results with
- * photos of 5 MiB, 16 at a time. The program fails when the resident memory rises by more than 150 MiB above its idle
- * level. It needs Linux, because it reads the peak from /proc.
+ * photos of 5 MiB, 16 at a time. The program fails when the resident memory rises by more than 150 MiB above the
+ * service's idle level. It runs only on Linux, because it reads the peak from /proc.
  *
  * usage: npm run build && node dist/bench/results-memory.js
  */
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Returns the rise in resident memory above its idle level, in MiB. */
+/** Returns how far the resident memory rises above its idle level, in MiB. */
 async function measure(pid: number, dataDir: string): Promise<number> {
   const serverFile = join(dataDir, 'server.json');
   while (!existsSync(serverFile)) await pause(100);

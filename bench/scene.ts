@@ -1,4 +1,4 @@
-/** The account and codes in the sandbox that the benchmark's calls use. */
+/** The account and the codes in the sandbox that the benchmark's calls use. */
 export interface Scene {
   accountCode: string;
   testCode: string;
@@ -9,8 +9,8 @@ export interface Scene {
 }
 
 /**
- * Builds a realistic body for creating an eligibility: 19 members, among them a school, an accommodation and an
- * attribute.
+ * Builds a realistic body for a request that creates an eligibility. The body has 19 members, among them a school, an
+ * accommodation and an attribute.
  */
 export function createBody(scene: Scene, candidateId: string): string {
   return JSON.stringify({
@@ -37,7 +37,7 @@ export function createBody(scene: Scene, candidateId: string): string {
   });
 }
 
-/** The body of a booking at a test site, which is valid for any candidate. */
+/** The body of a request that books an appointment at a test site. It is valid for any candidate. */
 export const BOOKING_BODY = JSON.stringify({
   booking_on: '2027-03-01T09:00:00Z',
   delivery_mode: 'SITE_PROCTORED',

@@ -4,7 +4,8 @@ import type { Scene } from './scene.js';
 const DEADLOCK_DETECTED = '40P01';
 
 /**
- * Empties the tables to which requests write, including the append-only audit log, whose trigger is disabled meanwhile.
+ * Empties the tables to which requests write. These include the append-only audit log, whose trigger is disabled
+ * meanwhile.
  */
 export function clearEligibilities(client: Client): Promise<void> {
   return clear(
@@ -24,8 +25,8 @@ export function clearNotifications(client: Client): Promise<void> {
 }
 
 /**
- * Runs a statement that empties tables. The statement is retried after a deadlock, because a running service locks
- * these tables in a different order.
+ * Runs a statement that empties tables. After a deadlock, the statement is retried. Deadlocks can occur because a
+ * running service locks these tables in a different order.
  */
 async function clear(client: Client, text: string): Promise<void> {
   for (;;) {
@@ -40,8 +41,8 @@ async function clear(client: Client, text: string): Promise<void> {
 
 /** Inserts candidates `seeded-1`, `seeded-2` and so on, each with one eligibility. */
 export async function seedEligibilities(client: Client, scene: Scene, count: number): Promise<void> {
-  // The id of a record is its number in hexadecimal, with X and Y instead of the digits 0 and 1, which ids cannot
-  // contain.
+  // The id of a record is its number in hexadecimal. Because ids cannot contain the digits 0 and 1, they are replaced
+  // with X and Y.
   await client.query(
     `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
        schedule_start_date, eligibility_end_date, registration_mode, portion_codes, first_name, middle_name, last_name,
@@ -72,7 +73,10 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
   '1 Main St, Springfield, IL', 'location_code', 'TC-042', 'location_name', 'Springfield Test Center',
   'location_timezone', 'America/Chicago')`;
 
-/** SQL: selects $1 events, two for each booking. The second event of a booking is 500 events after its first event. */
+/**
+ * SQL: selects $1 events, two for each booking. In the order of the events, the second event of a booking comes 500
+ * events after its first event.
+ */
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
@@ -84,7 +88,7 @@ export async function setActive(client: Client, subscriptions: readonly string[]
   );
 }
 
-/** SQL: inserts $1 notifications of account $2 for the partners $3 in turn. */
+/** SQL: inserts $1 notifications of account $2, distributed in turn over the partners $3. */
 const BACKLOG = `WITH made AS (
     INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
       effective_date, body, state)
@@ -107,7 +111,8 @@ export async function seedNotifications(
 }
 
 /**
- * Inserts the given number of refused notifications for a partner into the error queue, each of a different booking.
+ * Inserts the given number of refused notifications for a partner into the error queue. Each notification belongs to a
+ * different booking.
  */
 export async function seedQueued(
   client: Client,
@@ -131,14 +136,14 @@ export async function seedGraphileJobs(client: Client, count: number): Promise<v
 }
 
 /**
- * The partner for which the claiming of notifications is measured; the partner has {@link WAITING} notifications,
- * however much other data there is.
+ * The partner for which the claiming of notifications is measured. The partner has {@link WAITING} notifications,
+ * regardless of the amount of other data.
  */
 export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
 /**
- * SQL: inserts partners. $1: the account; $2: the number of the last partner, which is DOWN; the numbers begin at 0.
+ * SQL: inserts partners, whose numbers begin at 0. $1: the account; $2: the number of the last partner, which is DOWN.
  * Nothing is ever sent to the partners, because their secrets are invalid.
  */
 const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
@@ -161,8 +166,8 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
 
 /**
  * SQL: inserts notifications. $1: the account; $2: the number of partners; $3: the number of notifications; $4: the
- * number of notifications in the error queue, which are spread over the whole history and over all partners. The ids
- * begin with the time, like the service's.
+ * number of notifications in the error queue, which are spread over the whole history and over all partners. Like the
+ * ids that the service generates, the ids begin with the time.
  */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,
@@ -188,13 +193,13 @@ const HISTORY = `WITH event AS (
   SELECT subscription_id, position, booking_code, 1, 'AUTO' FROM made WHERE retry = 'AUTO'`;
 
 /**
- * Inserts the notifications of several years: delivered notifications, some notifications in the error queue, and a
- * short backlog for one partner.
+ * Inserts the notifications of several years. They consist of delivered notifications, some notifications in the error
+ * queue, and a short backlog for one partner.
  */
 export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
   const partners = 20;
-  // Writes the counts of the error queue once for each cause. The trigger, which would write them for each row, is
-  // disabled.
+  // The counts of the error queue are written once for each cause. The trigger is disabled, because it would write the
+  // counts for each row.
   await client.query('SET session_replication_role = replica');
   await seedPartners(client, accountCode, partners);
   await client.query(HISTORY, [accountCode, partners, count, queued]);
@@ -203,8 +208,8 @@ export async function seedHistory(client: Client, accountCode: string, count: nu
 }
 
 /**
- * Inserts the partners 0 to `partners`. Partner 0 is {@link CLAIMED_PARTNER}, and the health of the last partner is
- * DOWN.
+ * Inserts the partners with the numbers 0 to `partners`. Partner 0 is {@link CLAIMED_PARTNER}, and the health of the
+ * last partner is DOWN.
  */
 export async function seedPartners(client: Client, accountCode: string, partners: number): Promise<void> {
   await client.query(PARTNERS, [accountCode, partners]);
@@ -215,7 +220,8 @@ export function streamOf(number: number): string {
 }
 
 /**
- * Inserts the first event of each of the given number of bookings; the events wait to be translated into notifications.
+ * Inserts the first event of each of the given number of bookings. The service has yet to translate these events into
+ * notifications.
  */
 export async function seedEvents(client: Client, accountCode: string, count: number): Promise<void> {
   await client.query(
@@ -227,8 +233,8 @@ export async function seedEvents(client: Client, accountCode: string, count: num
 }
 
 /**
- * SQL: selects the statements that drop the indexes of tables, and those that create them again. The indexes of primary
- * keys and of the targets of foreign keys are kept.
+ * SQL: selects the statements that drop the indexes of tables, and the statements that create these indexes again. The
+ * indexes of primary keys and of the targets of foreign keys are kept.
  */
 const INDEXES = `SELECT
     CASE WHEN c.oid IS NULL THEN format('DROP INDEX %s', i.indexrelid::regclass)
@@ -239,7 +245,10 @@ const INDEXES = `SELECT
   WHERE i.indrelid = ANY ($1::regclass[]) AND c.contype IS DISTINCT FROM 'p'
     AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)`;
 
-/** Drops the secondary indexes of tables, fills the tables, and then builds the indexes again, which is faster. */
+/**
+ * Drops the secondary indexes of tables, fills the tables, and then builds the indexes again. This is faster than
+ * filling the tables while the indexes exist.
+ */
 export async function withoutIndexes(
   client: Client,
   tables: readonly string[],

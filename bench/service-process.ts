@@ -15,11 +15,11 @@ export class ServiceProcess {
   constructor(
     private readonly dataDir: string,
     private readonly env: Record<string, string>,
-    /** The arguments for Node.js: options of Node.js, if there are any, and then the program. */
+    /** The arguments of Node.js: options, if there are any, and then the program. */
     private readonly program: readonly string[] = [MAIN],
     /**
-     * Whether the process has the lowest priority until it is ready, so that its start slows other processes as little
-     * as a start on another machine would. Linux needs root for this.
+     * Whether the process has the lowest priority until it is ready. Its start then slows other processes as little as
+     * a start on another machine would. On Linux, this requires root.
      */
     private readonly startsAside = false,
   ) {
@@ -35,7 +35,7 @@ export class ServiceProcess {
     return this.child!.pid!;
   }
 
-  /** Starts the service and resolves when it is ready; retries while the database is briefly unavailable. */
+  /** Starts the service and resolves when it is ready. Retries while the database is briefly unavailable. */
   async start(): Promise<void> {
     const serverFile = join(this.dataDir, 'server.json');
     const giveUpAt = Date.now() + START_MS;

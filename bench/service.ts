@@ -38,7 +38,7 @@ export class BenchedService {
 
   /**
    * Starts the service in a separate process.
-   * @param databaseUrl the database of the service; null if the service runs its own PostgreSQL in `dataDir`
+   * @param databaseUrl the database of the service; null if the service is to run its own PostgreSQL in `dataDir`
    */
   static async start(
     dataDir: string,
@@ -101,7 +101,7 @@ export class BenchedService {
     return this.sandbox.client;
   }
 
-  /** Returns the header and the body of the client's token request. The request can be sent repeatedly. */
+  /** Returns the header and the body of the client's token request. The request can be sent any number of times. */
   tokenRequest(): { headers: Record<string, string>; body: string } {
     return tokenRequest(this.sandbox.client);
   }
@@ -121,7 +121,7 @@ export class BenchedService {
     return (text === '' ? undefined : JSON.parse(text)) as Answer;
   }
 
-  /** Creates a verified subscription of the service's test account; returns its id. */
+  /** Creates a verified subscription of the service's test account. @returns the id of the subscription */
   async subscribe(operator: string, { url, caPem }: ReceiverReady): Promise<string> {
     const { id } = await this.call<{ id: string }>(operator, 'POST', '/admin/subscriptions', {
       account_code: this.scene.accountCode,
@@ -151,7 +151,8 @@ export class BenchedService {
 }
 
 /**
- * Deletes the records, bookings, jobs and notifications that a sandbox has for the examples of the OpenAPI document.
+ * Deletes the records, bookings, jobs and notifications that a sandbox creates for the examples in the OpenAPI
+ * document.
  */
 async function clearExamples(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -172,7 +173,9 @@ function tokenRequest({ consumer_key, consumer_secret, username, password }: Log
   };
 }
 
-/** Returns the options for profiling: with `BENCH_CPU_PROFILE` set to a folder, each service writes a profile there. */
+/**
+ * Returns the options for profiling. If `BENCH_CPU_PROFILE` is set to a folder, each service writes a profile to it.
+ */
 function profiling(dataDir: string): string[] {
   const folder = process.env['BENCH_CPU_PROFILE'];
   return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}/${dataDir.split('/').at(-1)}`] : [];

@@ -1,10 +1,10 @@
 /**
  * Runs a service continuously, and simulates weeks of operation in an hour or two.
  *
- * Clients create, read, book, cancel, list and follow the feed, and a partner is notified. At the end of each simulated
- * day, the sandbox's clock is set forward by a day, so that retention, sweeps and rotation run. Each day's resident
- * memory, open files and table sizes are printed. Figures that should not grow are compared with their values after the
- * first retention period.
+ * Clients create, read and list records, book and cancel exams, and follow the feed. A partner is notified. At the end
+ * of each simulated day, the sandbox's clock is set forward by a day, so that retention, sweeps and rotation run. The
+ * program prints each day's resident memory, open files and table sizes. Figures that should not grow are compared with
+ * their values after the first retention period.
  *
  * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100] (goals for the ratio of the last quarter
  * of the days to the second quarter: at most 1.15 for memory, files and each table with a retention period; at most
@@ -26,9 +26,9 @@ import { Stage } from './stage.js';
 const DAY_S = 86_400;
 const RETENTION = { NOTIFICATION_RETENTION_DAYS: '5', CHANGES_RETENTION_DAYS: '5', REFRESH_TOKEN_TTL_S: String(DAY_S) };
 /**
- * The first list has the tables whose rows are deleted after a retention period; the second has the tables whose rows
- * are kept. The change feed is in the second list, because its entries are deleted only after the end of their month.
- * The size of a table includes its partitions.
+ * The first list contains the tables whose rows are deleted after a retention period. The second list contains the
+ * tables whose rows are kept. The change feed is in the second list, because its entries are deleted only after the end
+ * of their month. The size of a table includes its partitions.
  */
 const PASSING = [
   'domain_events',
@@ -85,7 +85,7 @@ async function main(): Promise<boolean> {
       calls += requests;
       await untilDelivered(client);
       await service.call(await service.operatorToken(), 'POST', '/sandbox/clock', { advance_s: DAY_S });
-      // Vacuums and analyses the tables, as autovacuum would during a day of real time.
+      // The tables are vacuumed and analysed, as autovacuum would do during a day of real time.
       await client.query('VACUUM (ANALYZE)');
       lived.push(await look(service, client));
       process.stdout.write(
@@ -100,7 +100,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** Waits until the partner has been notified of all bookings, so that the clock does not move on earlier. */
+/** Waits until the partner has been notified of all bookings, so that the clock is not set forward too early. */
 async function untilDelivered(client: pg.Client): Promise<void> {
   const left = `SELECT EXISTS (SELECT FROM deliveries) OR EXISTS (SELECT FROM domain_events WHERE settled_at IS NULL) AS left`;
   while ((await client.query<{ left: boolean }>(left)).rows[0].left) await client.query('SELECT pg_sleep(0.1)');

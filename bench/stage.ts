@@ -5,7 +5,7 @@ import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { postmasterOf } from '../test/support/postmaster.js';
 
-/** The settings of PostgreSQL that the report prints with the figures. */
+/** The settings of PostgreSQL that the report prints together with the figures. */
 const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
 
 /**
@@ -21,16 +21,16 @@ export class Stage {
 
   /**
    * Starts PostgreSQL in a temporary folder.
-   * @param settings settings of PostgreSQL, in addition to those that the service needs
+   * @param settings settings of PostgreSQL, in addition to the settings that the service needs
    */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
-    // PostgreSQL may run as a different user, who needs access to the folder.
+    // PostgreSQL may run as a different user. This user needs access to the folder.
     chmodSync(folder, 0o755);
     const postgres = await startEmbeddedPostgres({
       dataDir: folder,
       database: 'bench',
-      // A notification's delay is measured from the time of the commit.
+      // The delay of a notification is measured from the time of the booking's commit.
       settings: { track_commit_timestamp: 'on', ...settings },
     });
     return new Stage(folder, postgres);
@@ -51,8 +51,8 @@ export class Stage {
   }
 
   /**
-   * Stops the programs of a section, the last one first, and drops its databases, so that they do not slow the next
-   * section.
+   * Stops the programs of a section, the last one first. Drops the databases of the section, so that they do not slow
+   * the next section.
    */
   async clear(): Promise<void> {
     for (const end of this.ends.splice(0).reverse()) await end();
@@ -99,8 +99,8 @@ export class Stage {
   }
 
   /**
-   * Reads all tables and indexes into PostgreSQL's memory, as far as they fit, because they would also be in memory on
-   * a server in use.
+   * Reads all tables and indexes into PostgreSQL's memory, as far as they fit. On a server in use, they would also be
+   * in memory.
    */
   async warm(name: string): Promise<void> {
     await this.withDatabase(name, async (client) => {
@@ -124,7 +124,10 @@ export class Stage {
   }
 }
 
-/** Deletes a data folder and its PostgreSQL cluster, which may be elsewhere if it is linked into the folder. */
+/**
+ * Deletes a data folder and its PostgreSQL cluster. The cluster may be in another folder that is linked into the data
+ * folder.
+ */
 export function removeDataFolder(folder: string): void {
   rmSync(realpathSync(join(folder, 'postgres')), { recursive: true, force: true });
   rmSync(folder, { recursive: true, force: true });

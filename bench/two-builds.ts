@@ -1,12 +1,13 @@
 /**
- * Compares two builds of the service: creating records, booking, and delivering the notifications of the bookings.
+ * Compares two builds of the service. The compared work is creating records, booking, and delivering the notifications
+ * of the bookings.
  *
  * Both builds run side by side on one PostgreSQL, each with its own database and partner. In each round, the program
  * first suspends the subscription on one build and creates the given number of records, each with a booking. It then
- * resumes the subscription, and repeats these steps on the other build. The figures are the rate, and the processor
- * time of the service and of PostgreSQL for each call, each as this build's value divided by the value of the other
- * build. The median of the rounds is printed with the quartiles. The subscriptions do not select record changes, so
- * that only bookings cause notifications.
+ * resumes the subscription. Afterwards, it repeats these steps on the other build. The figures are the rate, and the
+ * processor time of the service and of PostgreSQL for each call. Each figure is this build's value divided by the other
+ * build's value. The program prints the median of the rounds and the quartiles. The subscriptions do not select record
+ * changes, so that only bookings cause notifications.
  *
  * usage: node dist/bench/two-builds.js --other FOLDER [--rounds 10] [--calls 2000]
  */
@@ -27,7 +28,7 @@ import { Stage } from './stage.js';
 const CONNECTIONS = 16;
 const WORKS = ['create', 'book', 'deliver'] as const;
 type Work = (typeof WORKS)[number];
-/** Release 1.0 does not know the scope `partner`. */
+/** Release 1.0 does not have the `partner` scope. */
 const SCOPES_OF_BOTH = SCOPES.filter((scope) => scope !== 'partner');
 
 const candidateBody = (candidate_id: string): string =>

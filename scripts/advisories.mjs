@@ -1,6 +1,6 @@
 // Asks the npm registry for security advisories about the packages that the running service uses: `node
-// scripts/advisories.mjs`. The exit code is 0 if there are none, and 1 if there are some. It is 75 if the registry does
-// not support such requests, as some mirrors do not. In this case, nothing is known about the packages.
+// scripts/advisories.mjs`. The exit code is 0 if there are no advisories, and 1 if there are some. It is 75 if the
+// registry gives no report, as some mirrors do not support such requests.
 import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ const { stdout, stderr, error } = spawnSync('npm', ['audit', '--omit', 'dev', '-
   maxBuffer: 64 * 1024 * 1024,
 });
 
-/** Returns the report of `npm audit`; null if npm printed anything else. */
+/** Returns the report of `npm audit`; null if npm printed no such report. */
 function report() {
   try {
     const read = JSON.parse(stdout);

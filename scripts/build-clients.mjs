@@ -43,7 +43,8 @@ for (const name of packages) {
       banner: { js: '#!/usr/bin/env node' },
     });
   declare(entry, join(dist, 'esm'));
-  // Both formats have the same declarations: the nearest package.json decides how they are read.
+  // The ES modules and the CommonJS modules have the same declarations. The nearest package.json decides how TypeScript
+  // reads them.
   cpSync(join(dist, 'esm'), join(dist, 'cjs'), { recursive: true, filter: (path) => !path.endsWith('.js') });
   writeFileSync(join(dist, 'esm/package.json'), '{ "type": "module" }\n');
   writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs" }\n');

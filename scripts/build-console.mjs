@@ -1,4 +1,4 @@
-// Builds the console (console/) into dist/console, when a source is newer than the last build.
+// Builds the console (console/) into dist/console if a source is newer than the last build.
 // usage: node scripts/build-console.mjs
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,8 +17,8 @@ export async function buildConsole() {
   const { build } = await import('vite');
   const { NODE_ENV } = process.env;
   await build({ configFile: join(root, 'console/vite.config.mjs') });
-  // Vite sets NODE_ENV for the whole process. A service that starts in this process afterwards would then run in
-  // production mode instead of as a sandbox.
+  // Vite sets NODE_ENV for the whole process. If a service started in this process afterwards, the service would then
+  // run in production mode instead of as a sandbox.
   if (NODE_ENV === undefined) delete process.env.NODE_ENV;
   else process.env.NODE_ENV = NODE_ENV;
 }

@@ -1,5 +1,5 @@
-// Compiles the sources into dist as nest-cli.json says, bundles the service in dist, and builds the console and the
-// guide. The Nest CLI itself is not used, because it warns about its engines on Node 20.
+// Compiles the sources into dist according to nest-cli.json, bundles the service in dist, and builds the console and
+// the guide. The Nest CLI itself is not used, because its `engines` cause a warning on Node 20.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 const { sourceRoot, compilerOptions } = JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8'));
-/** The extensions of the files that are copied unchanged. These files are programs that run in worker threads. */
+/** The extensions of the files that are copied unchanged. These files are the programs of worker threads. */
 const assets = compilerOptions.assets.map((pattern) => pattern.replace('**/*', ''));
 
 const started = new Date();
@@ -20,8 +20,8 @@ const started = new Date();
 mkdirSync(join(root, 'dist'), { recursive: true });
 for (const name of readdirSync(join(root, 'dist')))
   if (name !== 'console') rmSync(join(root, 'dist', name), { recursive: true, force: true });
-// The console is compiled together with the service, because it uses the API's types: if a member was renamed, the
-// build fails here.
+// The console uses the API's types, and is therefore compiled together with the service. If a member has been renamed,
+// the build fails here.
 await Promise.all([compile(['-p', compilerOptions.tsConfigPath]), compile(['-p', 'console']), buildConsole()]);
 copyFiles(sourceRoot);
 await import('./bundle.mjs');

@@ -1,5 +1,5 @@
-// Bundles the compiled service into dist/main.js: Node reads one file instead of 1,600, which shortens the start by a
-// third. Without this step dist/src/main.js works as well.
+// Bundles the compiled service into dist/main.js. Node then reads one file instead of 1,600, which shortens the start
+// of the service by a third. The service also works without the bundle, as dist/src/main.js.
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,8 +9,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
 /**
- * An esbuild plugin that keeps the names of classes and the folders of modules, although many modules share one file
- * and scope in the bundle.
+ * An esbuild plugin that preserves the names of classes and the folders of modules. In the bundle, many modules share
+ * one file and one scope, so that these would otherwise change.
  */
 const selfKnowledge = {
   name: 'self-knowledge',
@@ -23,21 +23,24 @@ const selfKnowledge = {
   },
 };
 
-/** Keeps the path of the module's own folder, for a module that reads files next to it. */
+/** Preserves the value of `__dirname` for modules that read files from their own folder. */
 function withFolder(text, path) {
   const folder = JSON.stringify(relative(dist, dirname(path)).replaceAll('\\', '/'));
   return text.replaceAll('__dirname', `require('node:path').join(__dirname, ${folder})`);
 }
 
 /**
- * Replaces `createRequire` in Nest's ES modules: it would load a second copy of a CommonJS module that the bundle
- * already contains.
+ * Replaces `createRequire` in Nest's ES modules, because it would load a second copy of a CommonJS module that the
+ * bundle already contains.
  */
 function withRequire(text) {
   return text.replaceAll('createRequire(import.meta.url)', 'require').replace('const require = require;', '');
 }
 
-/** Keeps the names of classes, which the log shows: esbuild renames classes with the same name in one scope. */
+/**
+ * Preserves the names of classes, because the log shows them. Without this function, esbuild would rename classes that
+ * have the same name in one scope.
+ */
 function withNamedClasses(text) {
   return text.replace(
     /^(?:(?:let|const|var) \w+ = (?:\w+ = )?|export (?:default )?)?class (\w+)(?: extends [^\n{]+)? \{$/gm,
@@ -46,8 +49,8 @@ function withNamedClasses(text) {
 }
 
 /**
- * Escapes characters beyond Latin-1. If the bundle contained one, V8 would need two bytes for each of its characters,
- * 13 MB in total.
+ * Escapes characters beyond Latin-1. A single such character in the bundle would make V8 use two bytes for every
+ * character of the bundle, 13 MB in total.
  */
 function ascii(text) {
   return text.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -59,7 +62,8 @@ await build({
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // Smaller text saves memory. Short lines are kept, because an error message may quote a whole line.
+  // Whitespace is removed, because a smaller text saves memory. Lines are kept short, because an error message may
+  // quote a whole line.
   minifyWhitespace: true,
   lineLimit: 200,
   legalComments: 'linked',

@@ -13,8 +13,8 @@ const changed = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 
 
 if (changed(types) <= changed(document)) {
   const generator = join(createRequire(import.meta.url).resolve('openapi-typescript/package.json'), '../bin/cli.js');
-  // Several programs may run this script at the same time. Each generates a file of its own and renames it, so that
-  // readers always see a complete file.
+  // Several programs may run this script at the same time. Each run generates a separate file and then renames it, so
+  // that readers always see a complete file.
   const made = `${types}.${process.pid}`;
   execFileSync(process.execPath, [generator, document, '--output', made], { stdio: ['ignore', 'ignore', 'inherit'] });
   renameSync(made, types);

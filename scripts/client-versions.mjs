@@ -1,6 +1,7 @@
 /**
- * The files of clients/ that contain the version of the release. A JSON file has it in `version`; in other files, the
- * version follows the text that `version` matches. The version of a Go module is only in its git tag.
+ * The files in clients/ that contain the version of the release. In a JSON file, the version is the value of `version`.
+ * In any other file, the version follows the text that matches the `version` given here. The version of a Go module is
+ * only in its git tag.
  */
 export const CLIENT_VERSIONS = [
   { path: 'clients/partner/package.json' },

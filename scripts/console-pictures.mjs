@@ -1,4 +1,4 @@
-// Updates the screenshots in docs/console.md: the console's tests save screenshots of their pages in both themes, wide
+// Updates the screenshots in docs/console.md. The console's tests save screenshots of their pages in both themes, wide
 // and at 360 px. This script runs the tests that show the pages of the document, and copies the wide and light
 // screenshots. If a folder is given, the script also copies all screenshots of ten pages and of two lists with an open
 // item to this folder, for a review.

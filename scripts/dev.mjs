@@ -26,7 +26,7 @@ const swc = {
   module: { type: 'commonjs', ignoreDynamic: true },
 };
 
-/** Compiles only the sources that are newer than their compiled files, so that restarts are fast. */
+/** Compiles only the sources that are newer than their compiled files, so that the service restarts quickly. */
 async function compile() {
   const names = readdirSync(join(root, 'src'), { recursive: true }).map((name) => `src/${name}`);
   await Promise.all(
@@ -54,7 +54,7 @@ let changed;
 for (const name of ['src', 'ormconfig.ts'])
   watch(join(root, name), { recursive: name === 'src' }, () => {
     clearTimeout(changed);
-    // The compiler waits a moment, because an editor saves a file in several steps.
+    // The compiler waits briefly, because an editor may save a file in several steps.
     changed = setTimeout(() => compile().catch(({ message }) => process.stderr.write(`${message}\n`)), 100);
   });
 

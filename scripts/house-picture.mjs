@@ -14,8 +14,8 @@ const file = join(root, 'docs/architecture.md');
 const lines = [
   ...Object.entries(mayUse)
     .filter(([, used]) => used.length > 0)
-    // The dependency rule `notifications-command-nobody` allows the notifications module only events and shared fields
-    // of other modules.
+    // The notifications module gets another arrow, because the dependency rule `notifications-command-nobody` lets it
+    // use only events and shared fields of other modules.
     .map(([name, used]) => `${name} ${name === 'notifications' ? '-. events .->' : '-->'} ${used.join(' & ')}`),
   'platform[platform: database, outbox, change feed, jobs, HTTP, errors, secrets]',
   `${Object.keys(mayUse).join(' & ')} --> platform`,

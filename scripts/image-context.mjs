@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Lists the files that `COPY . .` of the Dockerfile copies: the repository's files that .dockerignore allows. */
+/**
+ * Lists the files that `COPY . .` copies in the Dockerfile: those files of the repository that .dockerignore allows.
+ */
 export function contextFiles(root) {
   const [first, ...allowed] = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n');
   if (first !== '*') throw new Error('.dockerignore does not begin with *.');

@@ -1,7 +1,7 @@
 // Builds the image of the Dockerfile twice and starts it: `node scripts/image.mjs`. The script fails when the two
 // images differ, when the service in the image does not become ready, or when the service runs as root. It needs root
-// on Debian 12, but no container engine: Debian's buildah builds with `--isolation chroot`. The base image contains
-// Debian from debootstrap, and Node.js and npm from the npm registry.
+// on Debian 12. It needs no container engine, because Debian's buildah builds with `--isolation chroot`. The base image
+// contains Debian from debootstrap, and Node.js and npm from the npm registry.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -49,7 +49,7 @@ function installBuilders() {
   run('apt-get', 'install', '-qq', '--yes', '--no-install-recommends', ...missing);
 }
 
-/** Builds the parts of the official Node.js image on which the Dockerfile is based. */
+/** Builds the base image with those parts of the official Node.js image that the Dockerfile uses. */
 function makeBase() {
   run('debootstrap', '--variant=minbase', '--include=libstdc++6,ca-certificates', 'bookworm', rootfs);
   const modules = join(rootfs, 'usr/local/lib/node_modules');
@@ -74,9 +74,9 @@ function makeBase() {
   rmSync(rootfs, { recursive: true });
 }
 
-/** Builds the image, and returns its id, which depends on its content but not on the build time. */
+/** Builds the image and returns its id. The id depends on the content of the image, but not on the build time. */
 function build() {
-  // The build gets this machine's certificate authorities, which may include one for the npm registry.
+  // The build gets this machine's certificate authorities, because the npm registry may need one of them.
   const npmrc = join(folder, 'npmrc');
   writeFileSync(npmrc, 'cafile=/etc/ssl/certs/ca-certificates.crt\n');
   const mounts = ['--volume', `${npmrc}:/root/.npmrc:ro`, '--volume', '/etc/ssl/certs:/etc/ssl/certs:ro'];

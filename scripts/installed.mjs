@@ -1,5 +1,5 @@
-// Ends the process with a message of one line if the npm dependencies are not installed. Import this module before any
-// dependency.
+// Ends the process with a one-line message if the npm dependencies are not installed. Import this module before any
+// dependency, because the import of a missing dependency fails with an error.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,10 +1,11 @@
-// Checks the kits for partners against a real service (kits.mjs).
+// Tests the kits for partners with a real service (kits.mjs).
 //
-// 1. Each kit gets a subscription with `delivery: "POLL"` and an application with the grant client_credentials.
+// 1. Each kit gets a subscription with `delivery: "POLL"`, and an application with the `client_credentials` grant.
 // 2. The program creates notifications in each of ten hours of the sandbox's clock. On behalf of the partner, it
-//    acknowledges one notification of each hour, which the kit therefore never receives. The kit polls the others.
-// 3. `heal` must find exactly the ten missing notifications, with at most twenty calls for each. After the replay, the
-//    kit polls them, and a second `heal` finds nothing.
+//    acknowledges one notification of each hour, so that the kit never receives this notification. The kit polls the
+//    others.
+// 3. `heal` must find exactly the ten missing notifications, with at most twenty calls for each of them. After the
+//    service has replayed the notifications, the kit polls them, and a second `heal` finds nothing.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -111,7 +112,9 @@ async function eventually(what, isSo) {
     if (Date.now() > until) throw new Error(`There is no sign of ${what}.`);
 }
 
-/** Polls and acknowledges one notification on behalf of the partner, so that the kit never receives it. */
+/**
+ * Polls and acknowledges one notification on behalf of the partner, so that the kit never receives this notification.
+ */
 async function omit({ id, api }) {
   const poll = (body) => api.call('POST', '/partner/notifications/poll', { subscription_id: id, max: 1, ...body });
   const { notifications } = await poll({});
@@ -123,7 +126,7 @@ async function omit({ id, api }) {
 /**
  * Checks that each kit finds the notifications that it never received.
  *
- * @param kits the kits that are installed
+ * @param kits the installed kits
  * @param run runs a program to its end and returns its output
  */
 export async function checkHealing(kits, { folder, run }) {

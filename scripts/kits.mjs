@@ -1,15 +1,16 @@
-// Checks the kits for partners (clients/) in every language that is installed here, all with the same vectors, the same
-// conformance run and the same service.
+// Checks the kits for partners (clients/) in every language that is installed here. All kits are checked with the same
+// vectors, the same conformance run and the same service.
 //
 // usage: node scripts/kits.mjs [--install] [typescript|python|php|go|java …: all of them by default]
 //
 // 1. Each kit must get the results that vectors.json states. Copies of the file in which one byte is wrong must fail.
-// 2. The sample receiver of each kit passes the conformance program over HTTPS, and remembers its notifications after
+// 2. The sample receiver of each kit passes the conformance program over HTTPS, and still has its notifications after
 //    kill -9.
-// 3. Each kit polls notifications of a real service and finds ten that it never received (kits-service.mjs).
+// 3. Each kit polls notifications of a real service, and finds ten notifications that it never received
+//    (kits-service.mjs).
 //
 // The script reports each language that is not installed. If TypeScript, Python or PHP is missing, the script fails,
-// because CI must check them. `--install` first installs these languages from Debian's packages.
+// because CI must check these languages. `--install` first installs them from Debian's packages.
 import './installed.mjs';
 import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -34,7 +35,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const VECTORS = join(root, 'clients/partner/vectors.json');
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const PATIENCE_MS = 60_000;
-// Otherwise, Python writes compiled files into clients/, which would make the service's build outdated.
+// Without this variable, Python writes compiled files into clients/. The service's build would then seem outdated.
 process.env.PYTHONDONTWRITEBYTECODE = '1';
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-kits-'));
 
@@ -71,8 +72,9 @@ const KITS = [
 ];
 
 /**
- * Places in vectors.json, each given by the text before it. Each kit must detect a wrong byte at each of these places:
- * in a genuine signature, in the body that it signs, in an outcome, in a digest and in the id of a kept notification.
+ * Places in vectors.json, each given by the text before it. The places are in a genuine signature, in the body that it
+ * signs, in an outcome, in a digest and in the id of a kept notification. At each place, every kit must detect a wrong
+ * byte.
  */
 const PLANTS = [
   '"webhook-signature": "v1,7',
@@ -127,7 +129,7 @@ function checkVectors(kit) {
   for (const before of PLANTS) {
     const at = text.indexOf(before) + before.length;
     if (at < before.length) throw new Error(`vectors.json does not contain ${before}.`);
-    // Replaces the byte by another digit or letter, so that the file remains valid JSON.
+    // The byte is replaced with another digit or letter, so that the file remains valid JSON.
     const wrong =
       text[at] === 'a' || text[at] === '1'
         ? String.fromCharCode(text.charCodeAt(at) + 1)
@@ -140,7 +142,8 @@ function checkVectors(kit) {
     if (!/^WRONG (?!vectors\.json)/m.test(said))
       throw new Error(`The wrong byte after ${before} is not reported:\n${said}`);
   }
-  // Changes further bytes, also in texts that no case checks. A byte whose lowest bit is changed is still ASCII.
+  // Further bytes are changed, also in texts that no case checks. Only the lowest bit is changed, so that the byte is
+  // still ASCII.
   for (let n = 0; n < SPREAD; n += 1) {
     const at = Math.floor(((n + 0.5) * text.length) / SPREAD);
     const planted = join(folder, 'planted.json');
@@ -195,11 +198,11 @@ async function checkConformance(kit) {
   });
 }
 
-/** Checks that a receiver still knows the notifications that it answered with 200 before it was killed. */
+/** Checks that a killed receiver still has the notifications that it had answered with 200. */
 async function checkRestart(kit) {
   await withReceiver(kit, {}, async (port, store) => {
     await expectOutcome(kit, port, 'first', 1, 'applied');
-    // Appends an incomplete line, as a crash may leave one.
+    // An incomplete line is appended, because a crash may leave such a line.
     if (statSync(store).isFile() && kit.name !== 'python') appendFileSync(store, '{"id":"torn","');
   });
   await withReceiver(kit, {}, async (port) => {
@@ -250,7 +253,7 @@ async function main() {
   const present = kits.filter(isPresent);
   for (const { name, programs, packages } of absent)
     console.log(`${name}: NOT CHECKED, ${programs.join(' or ')} is not installed (Debian: ${packages.join(', ')})`);
-  // The TypeScript package also contains the conformance program.
+  // The TypeScript package is always built, because it also contains the conformance program.
   run(KITS[0].build);
   mkdirSync(join(folder, 'java'));
   for (const kit of present) {

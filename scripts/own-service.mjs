@@ -12,8 +12,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
  * Starts the built service in a temporary folder, with the Node that runs this script. When `use` has ended, stops the
- * service and deletes the folder. Without `DATABASE_URL` in `env`, the service is a sandbox with its own PostgreSQL.
- * `program` may be a program that builds the service before it starts it.
+ * service and deletes the folder. If `env` has no `DATABASE_URL`, the service is a sandbox with its own PostgreSQL.
+ * `program` may also be a program that builds the service and then starts it.
  */
 export async function withService(use, env = {}, program = 'dist/main.js') {
   const folder = await mkdtemp(join(tmpdir(), 'eligibility-own-'));
@@ -43,7 +43,8 @@ export async function withService(use, env = {}, program = 'dist/main.js') {
     if (code !== 0) throw new Error(`Ended with ${code}.`);
   } finally {
     service.kill('SIGKILL');
-    // If root has started the service, `postgres` is a link to a folder that the database server's user may enter.
+    // If root has started the service, `postgres` is a link to another folder, to which the database server's user has
+    // access.
     const cluster = join(folder, 'postgres');
     if (existsSync(cluster)) await rm(realpathSync(cluster), { recursive: true, force: true });
     await rm(folder, { recursive: true, force: true });

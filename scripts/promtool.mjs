@@ -1,6 +1,6 @@
-// Runs Prometheus's own checks: `node scripts/promtool.mjs`. They cover the syntax of alert rules and dashboard
-// queries, the tests of the alerts, and the names of the built service's metrics. When promtool is not installed, the
-// script unpacks promtool from Debian's package into a temporary folder.
+// Runs Prometheus's own checks: `node scripts/promtool.mjs`. The checks cover the syntax of alert rules and dashboard
+// queries, the tests of the alerts, and the names of the built service's metrics. If promtool is not installed, the
+// script unpacks it from Debian's package into a temporary folder.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ const deploy = join(dirname(dirname(fileURLToPath(import.meta.url))), 'deploy');
 const rules = join(deploy, 'prometheus');
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-promtool-'));
 
-/** Returns the path of the installed promtool or, if it is not installed, of the one that Debian provides. */
+/** Returns the path of the installed promtool. If promtool is not installed, returns the path of Debian's promtool. */
 function findPromtool() {
   if (spawnSync('promtool', ['--version']).status === 0) return 'promtool';
   const run = (command, ...rest) =>
@@ -29,8 +29,8 @@ function findPromtool() {
 }
 
 /**
- * Returns the queries of the dashboards as recording rules, which promtool can read. They are written as JSON, which is
- * valid YAML.
+ * Returns the queries of the dashboards as recording rules, because promtool can read only rules. The rules are written
+ * as JSON, which is valid YAML.
  */
 function queriesOfDashboards() {
   const queries = readdirSync(join(deploy, 'grafana')).flatMap((file) =>

@@ -1,10 +1,11 @@
 /**
- * Prints passages of the project's prose, chosen by a seed, for people who judge whether they understand each passage.
+ * Prints passages of the project's prose for people who judge whether they understand each passage. A seed determines
+ * which passages are printed.
  *
  * The sample contains equal numbers of passages from documents, changelog, comments, titles of tests, screens and
  * problem details. A passage is shown as its reader sees it: a row of a table with the headings of its columns, an item
- * of a list with the sentence that introduces it, and an entry of the error catalogue as a whole. The file and the
- * section follow each passage.
+ * of a list with the sentence that introduces the list, and an entry of the error catalogue as a whole. The file and
+ * the section follow each passage.
  *
  * usage: node scripts/prose-sample.mjs [--seed 1] [--count 30]
  */
@@ -47,7 +48,7 @@ const cellsOf = (row) =>
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim());
 
-/** Marks a block of Markdown that is the first line of a code block. */
+/** A character that marks a block of Markdown as the first line of a code block. */
 const CODE = '\u0000';
 
 /** Splits Markdown into blocks: headings, paragraphs, items of lists, rows of tables, and first lines of code. */
@@ -58,11 +59,11 @@ const blocksOf = (markdown) =>
     .split(/\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |#|\|))/)
     .filter((block) => block.trim() !== '');
 
-/** Returns the passages of a document, each with its section, as a reader of the page sees them. */
+/** Returns the passages of a document as a reader of the page sees them, each with its section. */
 function passagesOfDocument(markdown) {
   const passages = [];
   let [section, introduction, columns] = ['', '', null];
-  /** The last passage if it ends with a colon. The next item, row or line of code completes it. */
+  /** The last passage, if it ends with a colon. The next item, row or line of code is appended to this passage. */
   let open = null;
   const complete = (text) => {
     if (open !== null) open.text += ` ${text}`;
@@ -111,7 +112,8 @@ const entriesOfCatalogue = (markdown) =>
     .map((entry) => entry.trim().replaceAll(/\n+/g, ' · '));
 
 /**
- * Returns the sentences on a page of the console: texts between tags, and string literals that begin like a sentence.
+ * Returns the sentences on a page of the console. They are texts between tags, and string literals that begin like a
+ * sentence.
  */
 function textsOfScreen(source) {
   const texts = [];
@@ -137,8 +139,8 @@ const kinds = {
 };
 
 /**
- * Sorts passages by the hash of the seed and their own text. A new passage therefore does not change the order of the
- * others.
+ * Selects passages in the order of a hash of the seed and the passage's text. A new passage therefore does not change
+ * the order of the other passages.
  */
 const chosen = (passages, count) =>
   passages

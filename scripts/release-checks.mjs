@@ -1,11 +1,13 @@
-// The release checks that only read files (release.mjs). Each returns its faults as sentences.
+// Contains those release checks that only read files (release.mjs). Each check returns its faults as sentences.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLIENT_VERSIONS } from './client-versions.mjs';
 
 const manifestOf = (...path) => JSON.parse(readFileSync(join(...path, 'package.json'), 'utf8'));
 
-/** Checks that every file that states the version states the given one. version.mjs writes these files. */
+/**
+ * Checks that each file that contains the release's version contains the given version. version.mjs writes these files.
+ */
 export function versionFaults(root, version) {
   const text = (path) => readFileSync(join(root, path), 'utf8');
   const json = (path) => JSON.parse(text(path));
@@ -52,7 +54,7 @@ export function changelogFaults(changelog, version) {
     : [`The section ${version} of CHANGELOG.md has neither a date nor “unreleased”.`];
 }
 
-/** Checks that the README states in one line what the licence in package.json allows. */
+/** Checks that a line of the README states what the licence in package.json allows. */
 export function licenceFaults(root) {
   const { license } = manifestOf(root);
   const isThere = readFileSync(join(root, 'README.md'), 'utf8').includes(`\`${license}\``);

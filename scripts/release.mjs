@@ -35,7 +35,7 @@ const copy = join(folder, 'repository');
 const made = join(folder, 'release');
 mkdirSync(made);
 
-/** The exit code of advisories.mjs for a registry that does not answer. */
+/** The exit code of advisories.mjs when the registry gives no report. */
 const NOT_CHECKED = 75;
 
 class Fault extends Error {}
@@ -72,7 +72,7 @@ function setVersion(version) {
   );
 }
 
-/** Builds and packs the packages, and uses them in a project without other dependencies. */
+/** Builds and packs the packages, and uses them in a project that has no other dependencies. */
 function checkPackages() {
   const [built, project] = [join(folder, 'packages'), join(folder, 'project')];
   run('node', ['scripts/build-clients.mjs', built]);
@@ -120,8 +120,8 @@ function checkImage(version) {
 }
 
 /**
- * Writes the database fixture with which later releases test their upgrade, tests the fixture, and writes the hashes of
- * the migrations.
+ * Writes the database fixture from which later releases test their upgrade, and tests the fixture. Also writes the
+ * hashes of the migrations.
  */
 function checkFixture(version) {
   const path = `test/fixtures/${version}.json.gz`;
@@ -137,7 +137,7 @@ function checkFixture(version) {
   return `${path}, restored and used by this release`;
 }
 
-/** Asks the registry for advisories. If the registry does not answer, the script reports it, but does not fail. */
+/** Asks the registry for advisories. If the registry gives no report, the script says so, but does not fail. */
 function checkAdvisories() {
   const { status, stdout, stderr } = spawnSync('node', ['scripts/advisories.mjs'], { cwd: copy, encoding: 'utf8' });
   if (status !== 0 && status !== NOT_CHECKED) throw new Fault(`${stdout}${stderr}`.trim());

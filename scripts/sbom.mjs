@@ -1,6 +1,6 @@
-// Writes the software bill of materials of the runtime (CycloneDX, by npm itself) to dist/sbom.cdx.json. The script
-// fails when a package has a licence that is not listed here. The console's bundle contains packages that are installed
-// only for the build. They are found by the imports in the console's sources.
+// Writes the software bill of materials of the runtime to dist/sbom.cdx.json. npm generates it in the CycloneDX format.
+// The script fails when a package has a licence that is not listed here. The console's bundle contains packages that
+// are installed only for the build. The script finds these packages by the imports in the console's sources.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ const ALLOWED = new Set([
   ...['MIT-0', 'OFL-1.1', 'PostgreSQL', 'Python-2.0', 'Unlicense', 'Zlib'],
 ]);
 
-/** Packages whose package.json names no licence. According to their own files, the licence is MIT. */
+/** Packages whose package.json names no licence. According to other files of these packages, the licence is MIT. */
 const LOOKED_UP = new Set([
   ...['busboy@1.6.0', 'passport-http-bearer@1.0.1', 'passport-strategy@1.0.0', 'pause@0.0.1', 'streamsearch@1.1.0'],
 ]);
@@ -50,7 +50,8 @@ const dependsOn = new Map(all.dependencies.map(({ ref, dependsOn: needed }) => [
 const imported = consoleImports();
 const service = all.metadata.component['bom-ref'];
 // `npm sbom --omit dev` omits some runtime packages. The lock file lists all packages that `npm ci --omit dev`
-// installs. That includes TypeScript, which is needed for development, and is an optional peer of a runtime package.
+// installs. It also includes TypeScript, which is needed only for development, because a runtime package has TypeScript
+// as an optional peer.
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 const installed = Object.entries(packages)
   .filter(([path, { dev }]) => path !== '' && dev !== true)

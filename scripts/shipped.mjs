@@ -1,11 +1,11 @@
 // Runs the Dockerfile's steps manually as uid 1000 in a temporary folder, and then starts the systemd units of
-// deploy/systemd there: `node scripts/shipped.mjs`. It needs neither a container engine nor a running systemd, but root
-// on Debian, or uid 1000. It fails in these cases:
+// deploy/systemd there: `node scripts/shipped.mjs`. The script needs neither a container engine nor a running systemd.
+// It must run as root on Debian, or as uid 1000. It fails in these cases:
 //
 // 1. A step of the Dockerfile fails, or needs a file that .dockerignore excludes.
 // 2. `systemd-analyze` reports a problem in a unit.
-// 3. The migration, as the owner of the tables, or the service, as the least-privilege role, does not start with the
-//    command line, the environment and the credentials of its unit.
+// 3. The migration or the service does not start with the command line, the environment and the credentials of its
+//    unit. The migration runs as the owner of the tables, and the service as the least-privilege role.
 // 4. The image contains a package that is missing in the bill of materials.
 // 5. The image's health check fails, or SIGTERM does not end the service with 0.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -187,7 +187,7 @@ function compareBill(image) {
   console.log(`The bill of materials has all ${held.length} packages of the image.`);
 }
 
-/** Returns the settings in the section [Service] of a unit, each with its values. */
+/** Returns the settings in the `[Service]` section of a unit. Each setting has a list of values. */
 function serviceOf(unit) {
   const members = {};
   for (const [, name, value] of unit.split('[Service]')[1].matchAll(/^([A-Z]\w+)=(.*)$/gm))
@@ -200,7 +200,7 @@ function verifyUnits() {
     execFileSync('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', 'systemd'], { stdio: 'ignore' });
   const copies = UNITS.map((name) => {
     const file = join(folder, name);
-    // systemd-analyze requires that the unit's program exists. The path of this Node replaces it.
+    // The path is replaced with the path of this Node, because systemd-analyze requires that the unit's program exists.
     const text = readFileSync(join(root, 'deploy/systemd', name), 'utf8');
     writeFileSync(file, text.replaceAll('/usr/bin/node', process.execPath));
     return file;

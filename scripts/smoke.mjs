@@ -1,7 +1,7 @@
 // Starts the built service in a temporary folder, with the Node that runs this script, checks that it becomes ready,
 // and stops it: `node scripts/smoke.mjs`. The exit code is 0 when everything worked. With `--from-sources`, the script
-// does the same as `npm start` in a fresh clone: one process builds the service and then becomes the service, without
-// any setting. The started service must be a sandbox.
+// does the same as `npm start` in a fresh clone, without any setting: one process first builds the service and then
+// runs it. In both cases, the service must be a sandbox.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { withService } from './own-service.mjs';

@@ -9,8 +9,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sentences = JSON.parse(readFileSync(join(root, 'test/specification/sentences.json'), 'utf8'));
 const counted = (standing) => sentences.filter((sentence) => sentence.standing === standing).length;
 /**
- * Formats the names of fields, which end with a colon, and texts in braces or brackets as code. Otherwise, Markdown
- * would read them as markup.
+ * Formats two kinds of texts as code: names of fields, which end with a colon, and texts in braces or brackets.
+ * Otherwise, Markdown would treat them as markup.
  */
 const words = (text) => text.replaceAll(/(^|\s)([A-Za-z]+_\w+|\S*[{[]\S*)(?=[\s:,]|$)/g, '$1`$2`');
 
@@ -19,7 +19,7 @@ const STANDINGS = {
   contradicted: ({ note, saidIn }) => ` Contradiction: ${words(note)} See ${saidIn}.`,
 };
 
-/** Returns the numbers of a section's sentences, and the sentences that the service does not fulfil literally. */
+/** Returns the numbers of a section's sentences, and lists the sentences that the service does not fulfil literally. */
 function textOfSection(section) {
   const rows = sentences.filter((sentence) => sentence.section === section);
   const others = rows.filter(({ standing }) => standing !== undefined);

@@ -64,7 +64,7 @@ const sources = [
 ];
 
 function isStale() {
-  // An image contains no sources, so dist cannot be outdated there.
+  // An image contains no sources, so that dist cannot be outdated in an image.
   if (!existsSync(join(root, 'src'))) return false;
   const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return built <= Math.max(...sources.map((source) => newest(join(root, source))));
@@ -72,7 +72,7 @@ function isStale() {
 
 async function buildWhenStale() {
   if (!isStale()) return;
-  // The build empties dist first. If several programs start at the same time, one of them compiles and the others wait.
+  // The build first empties dist. If several programs start at the same time, one program compiles and the others wait.
   const unlock = lock(join(root, 'node_modules/.compiling'));
   try {
     if (isStale()) await build();
@@ -86,7 +86,7 @@ async function build() {
   await import('./build.mjs');
 }
 
-/** Waits until this process holds the lock alone. The lock of a process that has died is ignored. */
+/** Waits until this process alone holds the lock. A lock of a process that no longer exists is ignored. */
 function lock(file) {
   for (;;) {
     try {
@@ -103,7 +103,7 @@ function lock(file) {
 function isHeld(file) {
   try {
     const pid = readFileSync(file, 'utf8');
-    // An empty lock file was created a moment ago by a process that has not written its process id yet.
+    // If the lock file is new and still empty, another process has created it, but has not yet written its process id.
     if (pid === '') return Date.now() - statSync(file).mtimeMs < 1000;
     process.kill(Number(pid), 0);
     return true;
@@ -120,8 +120,8 @@ try {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 }
-// When npm is stopped, it ends only the shell between npm and this process. The shell does not pass signals on, so this
-// process checks regularly whether the shell has ended.
+// When npm is stopped, it ends only the shell that is between npm and this process. The shell does not pass signals on.
+// This process therefore checks regularly whether the shell has ended.
 if (process.env.npm_lifecycle_event && process.platform !== 'win32') {
   const { ppid } = process;
   const watch = setInterval(() => {

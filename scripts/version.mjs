@@ -28,7 +28,7 @@ for (const { path, version: form } of CLIENT_VERSIONS)
   if (path.endsWith('.json')) change(path, (manifest) => (manifest.version = version));
   else replace(path, form);
 {
-  // The document has the version in `info`, and in the example of the service's own description.
+  // The document contains the version in `info`, and in the example response in which the service describes itself.
   const document = join(root, 'docs/openapi.json');
   const text = readFileSync(document, 'utf8');
   writeFileSync(document, text.replaceAll(`"${JSON.parse(text).info.version}"`, `"${version}"`));

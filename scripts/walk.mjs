@@ -1,14 +1,15 @@
-// Follows a document as a newcomer would, from its first line to its last, and reports the time that this takes and the
-// stumbling blocks.
+// Follows a document as a newcomer would, from its first line to its last. Reports how long this takes, and where a
+// newcomer would get stuck.
 //
 // usage: node scripts/walk.mjs [client|partner|operator|python|php|go|java …: all of them by default]
 //
-// 1. The walk runs in a copy of the repository, in the order of the document. Its `sh` blocks run in one terminal, and
-//    those marked `sh in a … terminal` in separate terminals, which are left running. `js` blocks are saved under the
-//    name in their first line.
-// 2. Nothing is corrected on the way: a failing line is a stumbling block and ends the walk. A file that the walk
-//    creates and git does not ignore ends the walk as well.
-// 3. The minutes are the machine's time, plus reading (200 words a minute) and 10 seconds for each copied block.
+// 1. The walk runs in a copy of the repository, in the order of the document. The `sh` blocks of the document run in
+//    one terminal. Blocks that are marked `sh in a … terminal` run in separate terminals, which are left running. A
+//    `js` block is saved under the file name in its first line.
+// 2. The walk corrects nothing: a failing line is a stumbling block and ends the walk. The walk also ends if it creates
+//    a file that git does not ignore.
+// 3. The reported minutes are the time that the machine needs, plus reading time (200 words a minute) and 10 seconds
+//    for each copied block.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -35,9 +36,9 @@ const COPY_S = 10;
 const PATIENCE_MS = 300_000;
 
 /**
- * The walks by name. `ports` must be open before a walk continues after a terminal was left running. `withDatabase`
- * means that PostgreSQL is available before the walk, and the service is not. A walk whose `program` is not installed
- * is skipped; scripts/kits.mjs decides which languages must be installed.
+ * The walks by name. When a terminal is left running, the walk continues only after the terminal's port in `ports` is
+ * open. `withDatabase` means that PostgreSQL is available before the walk, but the service is not. A walk whose
+ * `program` is not installed is skipped. scripts/kits.mjs decides which languages must be installed.
  */
 const WALKS = {
   client: {
@@ -86,7 +87,7 @@ function read({ document, section }) {
   return { blocks, words };
 }
 
-/** Copies the repository without build results. In the copy, `data` is the data folder of the service. */
+/** Copies the repository without build results. The `data` folder of the copy is the service's data folder. */
 function copyTo(folder, withDependencies) {
   const { stdout } = spawnSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' });
   for (const file of stdout.split('\0').filter((name) => name !== '' && existsSync(join(root, name)))) {
@@ -103,8 +104,8 @@ function copyTo(folder, withDependencies) {
 }
 
 /**
- * Returns the files that the walk has created and that git does not ignore. `data` and the dependencies may be links in
- * the copy.
+ * Returns the files that the walk has created and that git does not ignore. `data` and the dependencies are omitted,
+ * because they may be links in the copy.
  */
 function seenByGit(folder) {
   const { status, stdout } = spawnSync('git', ['ls-files', '-o', '--exclude-standard'], {
@@ -117,7 +118,7 @@ function seenByGit(folder) {
     .filter((file) => file !== '' && !/^(data|node_modules|\.walk-\d+\.sh|database\/.*)$/.test(file));
 }
 
-/** A terminal, into which blocks of code are typed one after another. */
+/** A terminal in which blocks of code are run one after another. */
 class Terminal {
   output = '';
 
@@ -130,7 +131,7 @@ class Terminal {
     this.ended = new Promise((done) => this.child.once('close', done));
   }
 
-  /** @returns the terminal's working folder afterwards */
+  /** Runs a block of code. @returns the terminal's working folder afterwards */
   async run(code, number) {
     const file = join(this.folder, `.walk-${number}.sh`);
     writeFileSync(file, code);
@@ -165,7 +166,7 @@ async function listens(port, terminal) {
 
 const isInstalled = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 
-/** @returns whether the walk met no stumbling block */
+/** Runs a walk. @returns whether the walk met no stumbling block */
 async function walk(name, more, folder) {
   const { title, document, section, ports = {} } = WALKS[name];
   const { blocks, words } = read(WALKS[name]);

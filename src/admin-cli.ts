@@ -32,7 +32,7 @@ const USAGE = `usage:
 create-operator asks for a password, or reads it from standard input.
 `;
 
-/** Thrown for wrong command-line arguments, so that they can be distinguished from errors of the service. */
+/** Thrown for wrong command-line arguments, so that wrong usage can be distinguished from errors of the service. */
 class UsageError extends Error {}
 
 /**
@@ -115,8 +115,8 @@ async function verifySeals(app: INestApplicationContext, anchor: string | null):
 }
 
 /**
- * Reads the `--from` option of verify-audit: a seal (a signed hash) of the audit log, in the hexadecimal form that
- * verify-audit prints.
+ * Reads the `--from` option of verify-audit. Its value is a seal (a signed hash) of the audit log, in the hexadecimal
+ * form that verify-audit prints.
  */
 function sealOption(argv: string[]): string {
   const seal = option(argv, 'from').toLowerCase();
@@ -148,8 +148,7 @@ function say({ consumer_key, consumer_secret }: { consumer_key: string; consumer
 }
 
 /**
- * Reads a password from a terminal, without echoing it, or otherwise from standard input. A final line break is
- * removed.
+ * Reads a password from standard input. A terminal does not show the typed characters. A final line break is removed.
  */
 async function readPassword(): Promise<string> {
   const { stdin } = process;

@@ -31,8 +31,8 @@ export class AppModule {
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
           ...dataSourceOptions(databaseUrl, connectionsFor(config.database.poolSize).unitsOfWork),
-          // A few attempts to connect to the database suffice: the migrations have just used it, so any failure is
-          // probably temporary.
+          // A few attempts to connect to the database suffice. The migrations have just used the database, so a failure
+          // is probably temporary.
           retryAttempts: 3,
           retryDelay: 500,
         }),

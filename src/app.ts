@@ -78,8 +78,7 @@ function traceCommands(bus: CommandBus): void {
 }
 
 /**
- * Starts listening. With `PORT=0`, it also completes the service's address with the port that the operating system
- * chose.
+ * Starts listening. With `PORT=0`, also completes the service's address with the port that the operating system chose.
  */
 export async function listen(app: NestExpressApplication, { http }: Config): Promise<void> {
   await app.listen(http.port, http.host);
@@ -88,7 +87,7 @@ export async function listen(app: NestExpressApplication, { http }: Config): Pro
 }
 
 /**
- * The Content Security Policy of all pages except /docs: only the service's own files are loaded, scripts cannot turn
+ * The Content Security Policy of all pages except /docs. Only the service's own files are loaded. Scripts cannot turn
  * text into markup, and the browser submits no forms.
  */
 const POLICY = {
@@ -119,7 +118,7 @@ const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
 function staticHeaders({ basePath }: HttpConfig): RequestHandler {
   const documents = `${basePath}/docs`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {
-    // The comparison with the paths of the health routes ignores case, as the router does.
+    // The comparison with the path of /docs ignores case, as the router does.
     const path = request.path.toLowerCase();
     const isDocuments = path === documents || path.startsWith(`${documents}/`);
     for (const [name, value] of isDocuments ? DOCUMENTS_HEADERS : USUAL_HEADERS) response.setHeader(name, value);
@@ -146,7 +145,7 @@ function headersWith(directives: Record<string, string[]>): [string, string][] {
       referrerPolicy: { policy: 'no-referrer' },
     }),
   );
-  // Cache-Control and Pragma are both set, because HTTP/1.0 caches know only Pragma (RFC 6749 §5.1).
+  // Cache-Control and Pragma are both set, because HTTP/1.0 caches support only Pragma (RFC 6749 §5.1).
   return [...ofHelmet, ['Cache-Control', 'no-store'], ['Pragma', 'no-cache']];
 }
 

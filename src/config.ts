@@ -13,7 +13,8 @@ import { ResultsConfig } from './results/results.config.js';
 
 /**
  * Reads the environment once, and reports the faults of all settings together. Each module declares its own settings in
- * a `*.config.ts`, and only those settings are injected into it. docs/configuration.md lists the names and defaults.
+ * a `*.config.ts` file, and only these settings are injected into the module. docs/configuration.md lists the names and
+ * defaults.
  */
 export class Config {
   readonly process: ProcessConfig;

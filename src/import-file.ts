@@ -19,8 +19,8 @@ interface Credentials {
 }
 
 /**
- * Imports a file of eligibilities: sends it to the service, shows the progress, and writes the report next to the file.
- * The exit code is 1 if a row was refused.
+ * Imports a file of eligibilities. Sends the file to the service, shows the progress, and writes the report next to the
+ * file. The exit code is 1 if a row was refused.
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -57,8 +57,8 @@ async function main(): Promise<number> {
     );
     stop.abort();
   };
-  // Ctrl-C aborts the import. Both signals are handled, because npm also receives the SIGINT and may exit first;
-  // scripts/start.mjs then sends SIGTERM to this process.
+  // Ctrl-C aborts the import. Both SIGINT and SIGTERM are handled: npm also receives the SIGINT and may exit first, and
+  // then scripts/start.mjs sends SIGTERM to this process.
   process.on('SIGINT', end).on('SIGTERM', end);
   let report: string | null = null;
   const sent = client.import(credentials.account_code, Readable.toWeb(Readable.from(watched())), {

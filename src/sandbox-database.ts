@@ -4,8 +4,8 @@ import { acrossAccounts } from './platform/database/database.js';
 import { connectUsable } from './platform/database/database-check.js';
 
 /**
- * Reads whether the database belongs to a sandbox. The query needs no privilege on the schema, because a
- * least-privilege role also runs the query.
+ * Reads whether the database belongs to a sandbox. The query needs no privilege on the schema, because a role with
+ * minimal privileges also runs the query.
  */
 const STATE = `
   SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -22,7 +22,7 @@ const FILLED = {
  * keeps the secrets of its accounts in a file. The database of a sandbox is recognized by the schema of the clock
  * (sandbox/clock-schema.ts), even after it was restored from a dump.
  *
- * @throws ConfigError with one line: the mismatch and its remedy
+ * @throws ConfigError with one line that names the mismatch and its remedy
  */
 export async function assertSandboxFits(config: Config, databaseUrl: string): Promise<void> {
   const client = await connectUsable(databaseUrl);

@@ -127,8 +127,8 @@ export async function ensureSandbox(app: INestApplicationContext, config: Config
 }
 
 /**
- * Creates the objects that the examples of the OpenAPI document name, unless they exist. The service must already be
- * listening. A failure is only logged, because the sandbox works without these objects.
+ * Creates the objects that the examples of the OpenAPI document name, unless these objects exist. The service must
+ * already be listening. A failure is only logged, because the sandbox works without these objects.
  */
 export async function ensureExamples(app: NestExpressApplication, config: Config, { file }: Sandbox): Promise<void> {
   const content = JSON.parse(readFileSync(file, 'utf8')) as SandboxFile;

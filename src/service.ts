@@ -35,9 +35,9 @@ interface OpenDatabase {
 /**
  * Starts the parts of the service in this order:
  *
- * 1. The database: `DATABASE_URL` if it is set, otherwise the embedded PostgreSQL. The `SANDBOX` setting must be true
- *    if the database belongs to a sandbox, and false if it does not.
- * 2. Its schema.
+ * 1. The database, which is the database in `DATABASE_URL` or, without this setting, the embedded PostgreSQL. The
+ *    `SANDBOX` setting must be true if the database belongs to a sandbox, and false if it does not.
+ * 2. The migrations of the database's schema.
  * 3. The application, which then listens for requests.
  * 4. The data of the sandbox, if the service is a sandbox.
  * 5. The listener for metrics.
@@ -90,8 +90,8 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
 }
 
 /**
- * Opens the database that is configured, or the embedded PostgreSQL. A running embedded server is adopted; otherwise a
- * new one is started.
+ * Opens the configured database or, if none is configured, the embedded PostgreSQL. If an embedded server is already
+ * running, that server is used; otherwise, a new server is started.
  */
 export async function openDatabase(config: Config, onLost: (error: Error) => void): Promise<OpenDatabase> {
   if (config.database.url !== null) return { url: config.database.url, close: () => Promise.resolve() };

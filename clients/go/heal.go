@@ -16,11 +16,11 @@ import (
 
 const maxSteps, hour, page, maxIDs = 1000, 3600, 200, 1000
 
-// The margins, in seconds, by which Heal extends the period of a step to list its notifications. They are tried in
-// turn. The list selects by creation time, which may differ from the time of the event.
+// Heal lists the notifications of a step by creation time, which may differ from the time of the event. It therefore
+// extends the period by these margins, in seconds, one after another.
 var margins = []int64{5, 60, 3600, 86400}
 
-// API calls the service with a token that it obtains by client credentials with the scope partner. BaseURL has no
+// API calls the service. It obtains a token with the scope partner by the client credentials grant. BaseURL has no
 // trailing slash.
 type API struct {
 	BaseURL, Key, Secret, SubscriptionID string
@@ -30,7 +30,8 @@ type API struct {
 
 var nextLink = regexp.MustCompile(`<([^>]*)>;\s*rel="next"`)
 
-// Call sends GET, or POST with a body, reads the response into result, and returns the address of the next page.
+// Call sends a GET request, or a POST request if body is not nil. It parses the response into result, and returns the
+// address of the next page.
 func (a *API) Call(path string, body, result any) (string, error) {
 	a.Calls++
 	base, err := url.Parse(a.BaseURL + "/")
@@ -127,7 +128,7 @@ func (a *API) Poll(receiver *Receiver, forever bool) (int, error) {
 	}
 }
 
-// Step is one time step in the response of GET /partner/digest.
+// Step is one time step in the response to GET /partner/digest.
 type Step struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
@@ -135,7 +136,7 @@ type Step struct {
 	Digest string `json:"digest"`
 }
 
-// StepsOf computes the time steps of the digest from the notifications that the partner keeps.
+// StepsOf computes the digests of the time steps from the notifications that the partner has stored.
 func StepsOf(kept []Kept, from, to, step int64) []Step {
 	var steps []Step
 	sums := map[int64][]byte{}
@@ -166,19 +167,19 @@ func dateTime(at int64) string {
 	return time.Unix(at, 0).UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// Seconds converts a time of the service to seconds since 1970.
+// Seconds converts a time in the service's format to seconds since 1970.
 func Seconds(text string) (int64, error) {
 	at, err := time.Parse("2006-01-02T15:04:05Z", text)
 	return at.Unix(), err
 }
 
-// Heal finds the delivered notifications that the store does not have, and orders a replay of them. It divides a time
-// step whose digest differs into smaller steps, until the service lists the notifications of a step on one page. A step
-// in which the partner has more notifications than the service is not a fault. Heal returns the missing ids and the
-// number of API calls.
+// Heal finds the delivered notifications that the store does not have, and requests a replay of them. If the service's
+// digest of a time step differs from the digest of the stored notifications, Heal divides the step into smaller steps,
+// until the service can list the notifications of a step on one page. A step may contain notifications that only the
+// partner still has; this is not a fault. Heal returns the missing ids and the number of API calls.
 func (a *API) Heal(store *Store, from, to int64) (missing []string, calls int, err error) {
 	if to-from > hour {
-		// Steps of whole hours cost the service the least, because it stores their digests.
+		// Steps of whole hours cost the service the least, because the service stores their digests.
 		from, to = from/hour*hour, (to+hour-1)/hour*hour
 	}
 	before, ranges := a.Calls, [][2]int64{{from, to}}
@@ -261,7 +262,7 @@ func (a *API) missing(store *Store, step Step, from, to int64) ([]string, error)
 			break
 		}
 	}
-	// The store is read after the list, so that a notification that arrives in between is not considered missing.
+	// The store is read after the list. A notification that arrives in between is therefore not reported as missing.
 	known := map[string]bool{}
 	for _, kept := range store.Between(from, to) {
 		known[kept.ID] = true

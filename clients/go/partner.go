@@ -1,15 +1,15 @@
-// Package partner receives the notifications of the candidate eligibility service: it verifies each one, and processes
-// it once and in order.
+// Package partner receives the notifications of the candidate eligibility service. It verifies each notification, and
+// processes it once and in order.
 //
 // It needs Go 1.19 and only the standard library. Copy it into your module; sample/main.go shows how to use it. A
 // notification passes these steps, whether the service pushes it or you poll it:
 //
-//  1. Form: `application/json` without content coding. Otherwise 415.
-//  2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
-//  3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
-//  4. The sample notification of a verification is answered with 200, without further processing.
-//  5. The store decides the outcome: applied (after your work ran), late or repeat. All three are answered with 200.
-//  6. ErrUnknownRecord from your work results in 400. After other errors (500), the service retries automatically.
+//  1. The body must be `application/json` without a content coding. Otherwise, the response is 415.
+//  2. The signature over the received bytes must be valid. Otherwise, the response is 401, and nothing is trusted.
+//  3. The body must be a notification as JSON, and `event-sequence` a number. Otherwise, the response is 400.
+//  4. For the sample notification of a verification, the response is 200, and nothing is processed.
+//  5. The store decides the outcome: applied (your work ran), late or repeat. For all three, the response is 200.
+//  6. If your work returns ErrUnknownRecord, the response is 400. After other errors (500), the service retries.
 package partner
 
 import (
@@ -35,7 +35,7 @@ import (
 
 const maxBody = 256 * 1024
 
-// ErrUnknownRecord is returned by your work when it does not know the candidate or the exam. The answer is then 400.
+// ErrUnknownRecord is returned by your work when it does not know the candidate or the exam. The response is then 400.
 var ErrUnknownRecord = errors.New("the candidate or exam is unknown")
 
 // ErrMalformed is returned for a body that comes from the service but is not a notification.
@@ -79,7 +79,7 @@ func Verify(headers http.Header, body []byte, secrets []string, tolerance time.D
 	return nil
 }
 
-// Notification has the members that the kit reads; Body is the whole body as received.
+// Notification has the members of the body that the kit reads. Body is the whole body as received.
 type Notification struct {
 	BookingCode         string `json:"booking_code"`
 	BookingOn           string `json:"booking_on"`
@@ -88,21 +88,21 @@ type Notification struct {
 	ClientEligibilityID string `json:"client_eligibility_id"`
 	EffectiveDate       string `json:"effective_date"`
 	ExamCode            string `json:"exam_code"`
-	// Only a record change, for a subscription with record_changes, has the next three members.
+	// Only a record change has the next three members. A subscription receives it only with record_changes.
 	Change string `json:"change"`
 	At     string `json:"at"`
 	SvcID  string `json:"svc_eligiblity_id"`
 	Body   []byte `json:"-"`
 }
 
-// Kept is a processed notification: its id, its booking with the sequence, its record, its time and its digest.
+// Kept is a processed notification with its id, booking (Key), record, sequence, time and digest.
 type Kept struct {
 	ID, Key, Record string
 	Sequence, At    int64
 	Digest          string
 }
 
-// Parse reads a notification; unknown members are kept in its body.
+// Parse parses a notification. Unknown members are kept in its Body.
 func Parse(id, sequence string, body []byte) (n Notification, kept Kept, err error) {
 	number, err := strconv.ParseInt(sequence, 10, 32)
 	if err != nil || number < 1 || !utf8.Valid(body) || json.Unmarshal(body, &n) != nil {
@@ -141,8 +141,8 @@ func DigestOf(id string, sequence int64, body []byte) string {
 }
 
 // Store keeps the processed notifications of one process in a file, one per line. Your work and the write to the file
-// are not one transaction: after a crash between them, your work is called again. Other processes may read the file at
-// the same time, for Heal.
+// are not one transaction. If the process crashes between them, your work is called again. Another process that runs
+// Heal may read the file at the same time.
 type Store struct {
 	mutex  sync.Mutex
 	file   *os.File
@@ -152,7 +152,7 @@ type Store struct {
 	newest map[string]int64
 }
 
-// Open reads the file of a store, or creates it.
+// Open reads the file of a store. If the file does not exist, Open creates it.
 func Open(path string) (*Store, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *Store) remember(kept Kept) {
 }
 
 // Once calls the work unless the id or a later event of the booking is known, and returns applied, late or repeat. If
-// the work fails, nothing is stored. isNewestOfRecord says whether no other booking of the record had a later event.
+// the work fails, nothing is stored. isNewestOfRecord is false if another booking of the record had a later event.
 func (s *Store) Once(kept Kept, work func(isNewestOfRecord bool) error) (string, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -232,7 +232,7 @@ func (s *Store) Between(from, to int64) []Kept {
 	return found
 }
 
-// Receiver handles notifications and decides the answers. You provide Work.
+// Receiver handles notifications and decides the responses. You provide Work.
 type Receiver struct {
 	Store   *Store
 	Secrets []string

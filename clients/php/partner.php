@@ -1,17 +1,16 @@
 <?php
 /**
- * Receives the notifications of the candidate eligibility service: verifies each one, and processes it once and in
- * order.
+ * Verifies the notifications of the candidate eligibility service, and processes each of them once and in order.
  *
  * This file needs PHP 8.1 with OpenSSL, which every distribution includes. Copy it into your program; sample.php shows
  * how to use it. A notification passes these steps, whether the service pushes it or you poll it:
  *
- * 1. Form: `application/json` without content coding. Otherwise 415.
- * 2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
- * 3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
- * 4. The sample notification of a verification is answered with 200, without further processing.
- * 5. The store decides the outcome: applied (after your work has run), late or repeat. All three are answered with 200.
- * 6. `UnknownRecord` from your work is answered with 400. After other errors (500), the service retries automatically.
+ * 1. The body must be `application/json` without a content coding. Otherwise, the response is 415.
+ * 2. The signature over the received bytes must be valid. Otherwise, the response is 401, and nothing is trusted.
+ * 3. The body must be a notification as JSON, and `event-sequence` a number. Otherwise, the response is 400.
+ * 4. For the sample notification of a verification, the response is 200, and nothing is processed.
+ * 5. The store decides the outcome: applied (your work ran), late or repeat. For all three, the response is 200.
+ * 6. If your work throws `UnknownRecord`, the response is 400. After other errors (500), the service retries.
  */
 
 declare(strict_types=1);
@@ -23,12 +22,12 @@ const HOUR = 3600;
 const PAGE = 200;
 const MAX_IDS = 1000;
 /**
- * The margins, in seconds, by which `heal` extends the period of a step to list its notifications. They are tried in
- * turn. The list selects by creation time, which may differ from the time of the event.
+ * `heal` lists the notifications of a step by creation time, which may differ from the time of the event. It therefore
+ * extends the period by these margins, in seconds, one after another.
  */
 const MARGINS = [5, 60, 3600, 86400];
 
-/** Thrown by your work when it does not know the candidate or the exam. The answer is then 400. */
+/** Thrown by your work when it does not know the candidate or the exam. The response is then 400. */
 class UnknownRecord extends \RuntimeException {}
 
 /** Thrown for a request that is not from the service, or is too old. Its message is one of four codes. */
@@ -37,7 +36,7 @@ class InvalidSignature extends \RuntimeException {}
 /** Thrown for a body that comes from the service but is not a notification. */
 class Malformed extends \RuntimeException {}
 
-/** Verifies a signature of Standard Webhooks v1 with one of several secrets; the names of headers are in lower case. */
+/** Verifies a signature of Standard Webhooks v1 with one of several secrets. The header names are in lower case. */
 function verify(array $headers, string $body, array $secrets, int $tolerance = 300, ?int $now = null): void
 {
     $parts = array_map(fn ($name) => (string) ($headers["webhook-$name"] ?? ''), ['id', 'timestamp', 'signature']);
@@ -80,7 +79,7 @@ function date_time(int $seconds): string
     return gmdate('Y-m-d\TH:i:s\Z', $seconds);
 }
 
-/** Computes the time steps of `GET /partner/digest` from the kept notifications [id, time, digest]. */
+/** Computes the time steps of `GET /partner/digest` from the stored notifications [id, time, digest]. */
 function steps_of(array $kept, int $from, int $to, int $step): array
 {
     $sums = array_fill(0, (int) ceil(($to - $from) / $step), [0, str_repeat("\0", 32)]);
@@ -99,7 +98,7 @@ function steps_of(array $kept, int $from, int $to, int $step): array
 /** Returns the booking within which the sequence counts, the eligibility record, and the time of the event. */
 function place_of(array $notification): array
 {
-    if (isset($notification['svc_eligiblity_id'])) { // A record change, as in the change feed.
+    if (isset($notification['svc_eligiblity_id'])) { // A record change has the same form as in the change feed.
         $key = "record {$notification['svc_eligiblity_id']}";
         return [$key, $key, seconds($notification['at'])];
     }
@@ -108,7 +107,7 @@ function place_of(array $notification): array
     return [$notification['booking_code'], $record, seconds($notification['effective_date'])];
 }
 
-/** Parses a notification; unknown members are kept. */
+/** Parses a notification. Unknown members are kept. */
 function parse(string $sequence, string $body): array
 {
     $notification = json_decode($body, true);
@@ -129,9 +128,9 @@ function parse(string $sequence, string $body): array
 }
 
 /**
- * Keeps processed notifications in a folder, for several processes. Each booking has a file with one line for each
- * notification. Your work and the write to the file are not one transaction: after a crash between them, your work is
- * called again.
+ * Stores processed notifications in a folder. Several processes can use the folder at the same time. Each booking has a
+ * file with one line for each notification. Your work and the write to the file are not one transaction. If the process
+ * crashes between them, your work is called again.
  */
 class Store
 {
@@ -146,7 +145,7 @@ class Store
 
     /**
      * Calls `$work($isNewestOfRecord)` unless the id or a later event of the booking is known.
-     * @return string `applied`, `late` or `repeat`; when the work throws, nothing is stored
+     * @return string `applied`, `late` or `repeat`; if the work throws an exception, nothing is stored
      */
     public function once(string $id, int $sequence, array $place, string $digest, callable $work): string
     {
@@ -209,12 +208,12 @@ class Store
     }
 }
 
-/** Handles a notification and decides the answer. You provide `$work($notification, $isNewestOfRecord)`. */
+/** Handles a notification and decides the response. You provide `$work($notification, $isNewestOfRecord)`. */
 class Receiver
 {
     public function __construct(private Store $store, private \Closure $work, private array $secrets = []) {}
 
-    /** Handles a PUT of the service; returns the status and a body without personal data. */
+    /** Handles a PUT request from the service. Returns the status and a body without personal data. */
     public function receive(array $headers, string $body): array
     {
         $type = strtolower(trim(explode(';', $headers['content-type'] ?? '')[0]));
@@ -251,7 +250,7 @@ class Receiver
     }
 }
 
-/** Calls the service with a token that it obtains by client credentials with the scope `partner`. */
+/** Calls the service. Obtains a token with the `partner` scope by the client credentials grant. */
 class Api
 {
     public int $calls = 0;
@@ -262,11 +261,11 @@ class Api
         $this->base = rtrim($base, '/') . '/';
     }
 
-    /** Sends GET, or POST with a body; returns the parsed response and the address of the next page. */
+    /** Sends a GET request, or a POST request with a body. Returns the response and the address of the next page. */
     public function call(string $path, ?array $body = null): array
     {
         $this->calls++;
-        // A Link header contains an absolute address, or a path from the root of the host.
+        // A `Link` header contains an absolute address, or a path that starts at the root of the host.
         $root = preg_replace('~^(https?://[^/]+).*$~', '$1', $this->base);
         $url = preg_match('~^https?://~', $path) ? $path : ($path[0] === '/' ? $root : $this->base) . $path;
         foreach ([false, true] as $isLast) {
@@ -335,14 +334,15 @@ function poll(Api $api, Receiver $receiver, bool $forever = false): int
 }
 
 /**
- * Finds the delivered notifications that the store does not have, and orders their replay. Divides a time step whose
- * digest differs into smaller steps, until the service lists a step's notifications on one page. A step in which the
- * partner has more notifications than the service is not a fault. Returns the missing ids and the number of API calls.
+ * Finds the delivered notifications that the store does not have, and requests their replay. If the service's digest of
+ * a time step differs from the store's, divides the step into smaller steps, until the service can list its
+ * notifications on one page. A step may contain notifications that only the partner still has; this is not a fault.
+ * Returns the missing ids and the number of API calls.
  */
 function heal(Api $api, Store $store, string $from, string $to): array
 {
     [$first, $last] = [seconds($from), seconds($to)];
-    // Steps of whole hours cost the service the least, because it stores their digests.
+    // Steps of whole hours cost the service the least, because the service stores their digests.
     $whole = [intdiv($first, HOUR) * HOUR, (int) ceil($last / HOUR) * HOUR];
     [$first, $last] = $last - $first > HOUR ? $whole : [$first, $last];
     [$before, $missing, $ranges, $kept] = [$api->calls, [], [[$first, $last]], $store->kept($first, $last)];
@@ -380,7 +380,7 @@ function heal(Api $api, Store $store, string $from, string $to): array
         }
     }
     $calls = $api->calls - $before;
-    // The store is read again, so that a notification that arrived in between is not considered missing.
+    // The store is read again. A notification that arrived in between is therefore not reported as missing.
     $missing = $missing === [] ? [] : array_values(array_diff($missing, array_column($store->kept($first, $last), 0)));
     foreach (array_chunk($missing, MAX_IDS) as $ids) {
         $api->call('partner/notifications/replay', ['ids' => $ids]);

@@ -1,7 +1,7 @@
 <?php
 /**
- * A sample partner. Run it as it is, then replace the work with your own. In a web server (or under `php -S`), this
- * file answers `PUT …/notifications` itself.
+ * A sample partner. Run it as it is, then replace `work` with your own function. In a web server (or under `php -S`),
+ * this file answers `PUT …/notifications` itself.
  */
 
 declare(strict_types=1);
@@ -25,7 +25,7 @@ const MAX_BODY = 256 * 1024;
 /** Processes a notification. Write to your own database here. */
 function work(array $notification, bool $isNewestOfRecord): void
 {
-    $isChange = isset($notification['svc_eligiblity_id']); // For a subscription with `record_changes` only.
+    $isChange = isset($notification['svc_eligiblity_id']); // Only a subscription with `record_changes` receives these.
     $names = $isChange ? ['change', 'svc_eligiblity_id'] : ['change_reason', 'booking_code'];
     fwrite(STDOUT, "{$notification[$names[0]]} {$notification[$names[1]]}\n");
 }
@@ -35,7 +35,7 @@ function setting(string $name): string
     return getenv($name) ?: throw new \RuntimeException("$name is missing.\n" . USAGE);
 }
 
-/** Runs a server with a process for each connection, and with TLS when a certificate is given. */
+/** Runs a server that handles each connection in its own process. The server uses TLS if a certificate is given. */
 function serve(Receiver $receiver): void
 {
     $tls = array_filter(['local_cert' => getenv('TLS_CERT'), 'local_pk' => getenv('TLS_KEY')]);
@@ -58,7 +58,7 @@ function serve(Receiver $receiver): void
         stream_set_timeout($connection, 30);
         if ($tls === [] || @stream_socket_enable_crypto($connection, true, STREAM_CRYPTO_METHOD_TLS_SERVER)) {
             while (answer($connection, $receiver, $mayFork)) {
-                // The connection is kept for the next request.
+                // `answer` has handled one request, and the connection stays open for the next request.
             }
         }
         fclose($connection);
@@ -68,7 +68,7 @@ function serve(Receiver $receiver): void
     }
 }
 
-/** Reads a request and answers it; returns whether the connection may be used again. */
+/** Reads a request and answers it. Returns whether the connection may be used for another request. */
 function answer(mixed $connection, Receiver $receiver, bool $mayKeep): bool
 {
     [$method, $path] = explode(' ', (string) fgets($connection, 8192)) + ['', ''];

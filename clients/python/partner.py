@@ -1,14 +1,14 @@
-"""Receives the notifications of the candidate eligibility service: verifies each one, and processes it once and in order.
+"""Verifies the notifications of the candidate eligibility service, and processes each of them once and in order.
 
 This file needs Python 3.9 and only its standard library. Copy it into your program; sample.py shows how to use it. A
 notification passes these steps, whether the service pushes it or you poll it:
 
-1. Form: `application/json` without content coding. Otherwise 415.
-2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
-3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
-4. The sample notification of a verification is answered with 200, without further processing.
-5. The outcome is applied (your work runs in the store's transaction), late or repeat. All three are answered with 200.
-6. `UnknownRecord` from your work is answered with 400. After other errors (500), the service retries automatically.
+1. The body must be `application/json` without a content coding. Otherwise, the response is 415.
+2. The signature over the received bytes must be valid. Otherwise, the response is 401, and nothing is trusted.
+3. The body must be a notification as JSON, and `event-sequence` a number. Otherwise, the response is 400.
+4. For the sample notification of a verification, the response is 200, and nothing is processed.
+5. The outcome is applied (your work ran in the transaction), late or repeat. For all three, the response is 200.
+6. If your work raises `UnknownRecord`, the response is 400. After other errors (500), the service retries.
 """
 import base64
 import hashlib
@@ -25,13 +25,13 @@ import urllib.request
 from datetime import datetime, timezone
 
 MAX_STEPS, HOUR, PAGE, MAX_IDS = 1000, 3600, 200, 1000
-# The margins, in seconds, by which `heal` extends the period of a step to list its notifications. They are tried in
-# turn. The list selects by creation time, which may differ from the time of the event.
+# `heal` lists the notifications of a step by creation time, which may differ from the time of the event. It therefore
+# extends the period by these margins, in seconds, one after another.
 MARGINS = (5, 60, 3600, 86400)
 
 
 class UnknownRecord(Exception):
-    """Raised by your work when it does not know the candidate or the exam. The answer is then 400."""
+    """Raised by your work when it does not know the candidate or the exam. The response is then 400."""
 
 
 class InvalidSignature(Exception):
@@ -43,7 +43,7 @@ class Malformed(Exception):
 
 
 def verify(headers, body, secrets, tolerance=300, now=None):
-    """Verifies a signature of Standard Webhooks v1 with one of several secrets; the headers are in lower case."""
+    """Verifies a signature of Standard Webhooks v1 with one of several secrets. The header names are in lower case."""
     parts = [headers.get(f"webhook-{name}") for name in ("id", "timestamp", "signature")]
     if not all(parts):
         raise InvalidSignature("header_missing")
@@ -83,7 +83,7 @@ def date_time(at):
 
 
 def steps_of(kept, start, end, step):
-    """Computes the time steps of `GET /partner/digest` from the kept notifications (id, time, digest)."""
+    """Computes the time steps of `GET /partner/digest` from the stored notifications (id, time, digest)."""
     sums = [[0, 0] for _ in range(-((start - end) // step))]
     for _id, at, digest in kept:
         one = sums[(at - start) // step]
@@ -98,7 +98,7 @@ def steps_of(kept, start, end, step):
 
 def place_of(notification):
     """Returns the booking within which the sequence counts, the eligibility record, and the time of the event."""
-    if "svc_eligiblity_id" in notification:  # A record change, as in the change feed.
+    if "svc_eligiblity_id" in notification:  # A record change has the same form as in the change feed.
         key = f"record {notification['svc_eligiblity_id']}"
         return key, key, seconds(notification["at"])
     own = notification.get("candidate_id", ""), notification.get("exam_code", "")
@@ -107,7 +107,7 @@ def place_of(notification):
 
 
 def parse(sequence, body):
-    """Parses a notification; unknown members are kept."""
+    """Parses a notification. Unknown members are kept."""
     try:
         notification = json.loads(body.decode("utf-8"))
     except ValueError:
@@ -125,7 +125,7 @@ def parse(sequence, body):
 
 
 class Store:
-    """Keeps processed notifications in SQLite. The work runs in the same transaction, on the same connection."""
+    """Stores processed notifications in SQLite. Your work runs in the same transaction, on the same connection."""
 
     def __init__(self, path):
         self.lock = threading.RLock()
@@ -175,13 +175,13 @@ class Store:
 
 
 class Receiver:
-    """Handles a notification and decides the answer. You provide `work(notification, connection, is_newest_of_record)`."""
+    """Decides the response to a notification. You provide `work(notification, connection, is_newest_of_record)`."""
 
     def __init__(self, store, work, secrets=()):
         self.store, self.work, self.secrets = store, work, secrets
 
     def receive(self, headers, body):
-        """Handles a PUT of the service; returns the status and a body without personal data."""
+        """Handles a PUT request from the service. Returns the status and a body without personal data."""
         if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
             return 415, {"code": "unsupported_media_type"}
         if "content-encoding" in headers:
@@ -211,14 +211,14 @@ class Receiver:
 
 
 class Api:
-    """Calls the service with a token that it obtains by client credentials with the scope `partner`."""
+    """Calls the service. Obtains a token with the `partner` scope by the client credentials grant."""
 
     def __init__(self, base_url, key, secret, subscription_id):
         self.base, self.subscription_id, self.calls, self.token = base_url.rstrip("/") + "/", subscription_id, 0, None
         self.basic = "Basic " + base64.b64encode(f"{key}:{secret}".encode()).decode()
 
     def call(self, path, body=None):
-        """Sends GET, or POST with a body; returns the parsed response and the address of the next page."""
+        """Sends a GET request, or a POST request with a body. Returns the response and the address of the next page."""
         self.calls += 1
         for is_last in (False, True):
             try:
@@ -262,14 +262,14 @@ def poll(api, receiver, forever=False):
 
 
 def heal(api, store, start, end):
-    """Finds the delivered notifications that the store does not have, and orders a replay of them.
+    """Finds the delivered notifications that the store does not have, and requests a replay of them.
 
-    Divides a time step whose digest differs into smaller steps, until the service lists the notifications of a step on
-    one page. A step in which the partner has more notifications than the service is not a fault. Returns the missing
-    ids and the number of API calls.
+    If the service's digest of a time step differs from the store's, divides the step into smaller steps, until the
+    service can list its notifications on one page. A step may contain notifications that only the partner still has;
+    this is not a fault. Returns the missing ids and the number of API calls.
     """
     first, last = seconds(start), seconds(end)
-    # Steps of whole hours cost the service the least, because it stores their digests.
+    # Steps of whole hours cost the service the least, because the service stores their digests.
     whole = (first // HOUR * HOUR, -(-last // HOUR) * HOUR)
     before, missing, ranges = api.calls, [], [whole if last - first > HOUR else (first, last)]
     subscription = {"subscription_id": api.subscription_id}
@@ -295,7 +295,7 @@ def heal(api, store, start, end):
                     ids += [item["id"] for item in listed if one["from"] <= item["effective_date"] < one["to"]]
                 if len(ids) >= one["count"]:
                     break
-            # The store is read after the list: a notification that arrives in between is not missing.
+            # The store is read after the list, so that a notification that arrives in between is not reported.
             known = {id for id, _at, _digest in store.kept(c, d)}
             missing += [id for id in ids if id not in known]
     calls = api.calls - before

@@ -22,14 +22,14 @@ MAX_BODY = 256 * 1024
 
 def work(notification, connection, is_newest_of_record):
     """Processes a notification. Write to your own database here; `connection` is in the open transaction of the store."""
-    if "svc_eligiblity_id" in notification:  # Only for a subscription with `record_changes`.
+    if "svc_eligiblity_id" in notification:  # Only a subscription with `record_changes` receives such changes.
         print(notification["change"], notification["svc_eligiblity_id"], flush=True)
     else:
         print(notification["change_reason"], notification["booking_code"], flush=True)
 
 
 def serve(receiver, port, certificate=None, key=None):
-    """Runs a server that answers `PUT /notifications` and `PUT /changes`, with TLS when a certificate is given."""
+    """Runs a server that answers `PUT /notifications` and `PUT /changes`. It uses TLS if a certificate is given."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version, timeout = "HTTP/1.1", 30

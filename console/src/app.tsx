@@ -7,11 +7,11 @@ import { router } from './router';
 import { SessionGate } from './shell/session-gate';
 
 export function start(container: HTMLElement): void {
-  // Starts to load the code of the page at the current address before the first render.
+  // The browser starts to load the code of the current page before the first render.
   for (const { routeId } of router.matchRoutes(router.latestLocation) as { routeId: keyof typeof router.routesById }[])
     router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
   const root = createRoot(container);
-  // Inside a transition, React renders in small parts, so that a slow phone stays responsive.
+  // Inside a transition, React renders in small steps, so that a slow phone stays responsive.
   startTransition(() =>
     root.render(
       <StrictMode>

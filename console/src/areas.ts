@@ -49,7 +49,9 @@ const AREAS: readonly Area[] = [
   { label: 'Audit', target: { to: '/audit' }, words: 'who did what seals' },
 ];
 
-/** The areas for a partner. A partner sees only the pages of its own subscriptions, and no pages for operators. */
+/**
+ * The areas for a partner. A partner sees only pages about its own subscriptions, and none of the pages for operators.
+ */
 const PARTNER_AREAS: readonly Area[] = [
   { label: 'My subscriptions', target: { to: '/own' } },
   { label: 'My notifications', target: { to: '/own/notifications' } },
@@ -58,7 +60,8 @@ const PARTNER_AREAS: readonly Area[] = [
 export interface Finder {
   label: (text: string) => string;
   /**
-   * Returns the page to open for the text that the user typed; null if the text cannot be what this search looks for.
+   * Returns the page to open for the text that the user typed. Returns null if this search cannot find anything for the
+   * text, for example because it is not a valid id.
    */
   target: (text: string) => Target | null;
 }

@@ -14,11 +14,12 @@ import './style/print.css';
 import { loadSession } from './api/session';
 import { applyTheme } from './shell/theme';
 
-// Starts to request the signed-in user while the rest of the program is still being loaded.
+// The signed-in user is requested while the rest of the program is still being loaded.
 const container = document.getElementById('console')!;
 applyTheme();
 void loadSession();
-// The fonts are loaded before the first page is drawn, because content moves when another font replaces the first one.
+// The fonts are loaded before the first page is drawn. Otherwise, content would move when a loaded font replaces the
+// browser's font.
 const fonts = ['1em "Geist Variable"', '1em "Geist Mono Variable"'].map((font) => document.fonts.load(font));
 const patience = new Promise((resolve) => setTimeout(resolve, 2_000));
 const drawable = Promise.race([Promise.allSettled(fonts), patience]);

@@ -8,7 +8,7 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // Responses are cached long enough for the back button to restore a list and its scroll position.
+      // Responses stay in the cache long enough for the back button to restore a list and its scroll position.
       gcTime: 15 * 60_000,
       refetchOnWindowFocus: false,
       retry: (failures, error) => failures < 2 && isWorthRepeating(error),

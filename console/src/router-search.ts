@@ -13,8 +13,8 @@ export function stringifySearch(search: Record<string, unknown>): string {
 }
 
 /**
- * Returns a function that keeps only the query parameters that a page reads. A route declares them with, for example,
- * `validateSearch: only('state', 'kind')`.
+ * Returns a function that keeps only the query parameters that a page reads. For example, a route declares these
+ * parameters with `validateSearch: only('state', 'kind')`.
  */
 export function only<Name extends string>(
   ...names: Name[]

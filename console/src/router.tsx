@@ -28,10 +28,10 @@ export const router = createRouter({
   basepath: CONSOLE_PATH,
   parseSearch,
   stringifySearch,
-  // Removes query parameters that a page does not read, because the API would refuse them.
+  // The router removes query parameters that the page does not read, because the API would refuse them.
   search: { strict: true },
   scrollRestoration: true,
-  // A list with an item beside it has the scroll position of the list alone, so that the list stays where it is.
+  // When an item opens beside a list, the router keeps the scroll position of the list, so that the list does not move.
   getScrollRestorationKey: ({ state, href }) => state.listEntry ?? state.__TSR_key ?? href,
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Loading />,
@@ -43,11 +43,14 @@ declare module '@tanstack/react-router' {
     router: typeof router;
   }
   interface StaticDataRouteOption {
-    /** Whether only operators with the scope `admin` can use the page. Other users see an explanation instead. */
+    /** Whether only operators with the `admin` scope can use the page. Other users see an explanation instead. */
     adminOnly?: boolean;
   }
   interface HistoryState {
-    /** The key of the history's entry that shows the list alone, while one of its items is open beside it. */
+    /**
+     * The key of the history entry that shows the list without an item. It is set while an item is open beside the
+     * list.
+     */
     listEntry?: string;
   }
 }

@@ -1,5 +1,5 @@
 declare module 'virtual:field-rules' {
-  /** The JSON Schemas of the OpenAPI document, by their names. */
+  /** The JSON Schemas in the OpenAPI document, by name. */
   const schemas: Record<string, unknown>;
   export default schemas;
 }

@@ -37,8 +37,8 @@ export class ChangeAccount extends Command<void> {
 }
 
 /**
- * The retake policy of a test: when a candidate may take the test again. An eligibility counts as an attempt when it is
- * COMPLETED or ABSENT.
+ * The retake policy of a test, which decides when a candidate may take the test again. An eligibility counts as an
+ * attempt when it is COMPLETED or ABSENT.
  */
 export interface RetakePolicy {
   /** The number of days that a candidate must wait after an attempt before taking the test again. */
@@ -58,15 +58,15 @@ export interface TestDefinition {
   change_cutoff_hours: number | null;
   /** The earliest time at which a booked exam can be launched, in minutes before its start. */
   launch_minutes_before: number | null;
-  /** The retake policy of the test; null if it does not limit attempts. */
+  /** The retake policy of the test; null if the test does not limit attempts. */
   retake: RetakePolicy | null;
-  /** The portions of the test in display order: at least one, without duplicate codes. */
+  /** The portions of the test in display order. There is at least one portion, and all codes are distinct. */
   portions: { portion_code: string; portion_name: string | null }[];
 }
 
 /**
  * Creates a test in the account's catalogue, or replaces the test's definition.
- * @throws DomainError account_not_found; forbidden_operation when the new definition omits a portion that a live
+ * @throws DomainError account_not_found; forbidden_operation when the new definition omits a portion that an active
  * eligibility uses
  */
 export class PutTest extends Command<void> {

@@ -26,8 +26,8 @@ declareWarnings({
 });
 
 /**
- * Describes the codes that the catalogue accepts, for the API documentation. The specification says "alphanumeric", but
- * clients also use codes with other characters.
+ * The description of catalogue codes in the API documentation. The specification says "alphanumeric", but clients also
+ * use codes with other characters.
  */
 const CODE_TAKEN =
   'Usually alphanumeric. Other characters are accepted with an entry in `warnings`, because some systems refuse ' +
@@ -40,7 +40,7 @@ const MOST_ATTEMPTS = 1000;
 
 const nameRule = text({ max: 200, notBlank: true });
 
-/** The rule for the portions of a test: at least one portion, and no duplicate codes. */
+/** The rule for the portions of a test. A test has at least one portion, and the codes of the portions are distinct. */
 const portionsRule: Rule = {
   schema: { minItems: 1 },
   faults(value) {
@@ -76,7 +76,7 @@ export class EntryPath extends AccountPath {
 const MOST_EXPIRING_DAYS = 365;
 const dayList = listOf(integer(1, MOST_EXPIRING_DAYS), 20);
 
-/** The rule for the list of days on which an account announces expiring eligibilities: no duplicates. */
+/** The rule for the list of days on which an account announces expiring eligibilities. The list has no duplicates. */
 const expiringDaysRule: Rule = {
   schema: { ...dayList.schema, uniqueItems: true },
   faults(value) {

@@ -34,8 +34,8 @@ const PUT_TEST = prepared(
        duration_minutes = excluded.duration_minutes, change_cutoff_hours = excluded.change_cutoff_hours,
        launch_minutes_before = excluded.launch_minutes_before, retake = excluded.retake`,
 );
-// Locks a test. Transactions that are writing an eligibility for the test hold FOR KEY SHARE locks on it, so this lock
-// waits for them.
+// Locks a test. Transactions that are writing an eligibility for the test hold FOR KEY SHARE locks on the test, so this
+// lock waits for these transactions.
 const LOCK_TEST = prepared('test-lock', `SELECT 1 FROM tests WHERE account_code = $1 AND test_code = $2 FOR UPDATE`);
 const REMOVE_PORTIONS = prepared(
   'test-remove-portions',

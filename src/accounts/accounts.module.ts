@@ -17,8 +17,8 @@ import { FindAccommodationNamesHandler, FindAttributeKeysHandler } from './catal
 import { TestsController } from './tests.controller.js';
 
 /**
- * The accounts module: accounts and their catalogues. A catalogue contains tests with portions, schools, accommodations
- * and attribute keys.
+ * The accounts module, which manages accounts and their catalogues. A catalogue contains tests with portions, schools,
+ * accommodations and attribute keys.
  */
 @Module({
   controllers: [

@@ -21,8 +21,8 @@ export class FindUnknownTests extends Query<string[]> {
  */
 
 /**
- * Asks whether a live eligibility refers to the catalogue entry. Schools need no query, because a foreign key protects
- * them.
+ * Asks whether an active eligibility refers to the catalogue entry. Schools need no query, because a foreign key
+ * protects them.
  */
 export class IsEntryInUse extends Query<boolean> {
   constructor(
@@ -34,7 +34,7 @@ export class IsEntryInUse extends Query<boolean> {
   }
 }
 
-/** Asks which portions of a test are used by live eligibilities, sorted by code. */
+/** Asks which portions of a test are used by active eligibilities. The portions are sorted by code. */
 export class FindPortionsInUse extends Query<string[]> {
   constructor(
     readonly accountCode: string,
@@ -78,7 +78,10 @@ export class FindAccommodationNames extends Query<(AccommodationKey & { name: st
   }
 }
 
-/** The retention rule of an account: the number of days for which each kind of data is kept. Null means forever. */
+/**
+ * The retention rule of an account, which is the number of days for which each kind of data is kept. Null means
+ * forever.
+ */
 export interface RetentionRule {
   account_code: string;
   photo_retention_days: number | null;

@@ -22,7 +22,7 @@ import { AccountsReader } from './accounts.reader.js';
 import type { CatalogueEntries } from './catalogue.js';
 
 /**
- * Builds the routes that all simple kinds of catalogue entries share: list, get, delete. The controller of each kind
+ * Builds the routes that all simple kinds of catalogue entries share: list, get and delete. The controller of each kind
  * adds its path and its PUT route, because the bodies of the PUT requests differ.
  *
  * @param one the singular name of an entry in the summaries of the routes; `many` is the plural

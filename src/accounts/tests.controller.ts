@@ -93,7 +93,7 @@ function present({ position: _, ...test }: Omit<TestWithPortions, 'position'> & 
   return shown(test);
 }
 
-/** Returns the test as responses show it: with every member of its retake policy. */
+/** Returns the test as responses show it, with every member of its retake policy. */
 function shown(test: Omit<TestModel, 'warnings'> & TestDefinition): TestModel {
   const { retake } = test;
   return { ...test, retake: retake && { ...NO_LIMITS, ...retake }, warnings: warningsOf(test) };

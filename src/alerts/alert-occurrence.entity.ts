@@ -22,7 +22,7 @@ export class AlertOccurrence {
   @Column('timestamptz')
   seen_datetime: Date;
 
-  /** The latest mark of the condition: a number that grows when the condition gets worse (see conditions.ts). */
+  /** The latest mark of the condition, which is a number that grows when the condition gets worse (conditions.ts). */
   @Column('bigint', { nullable: true })
   seen_mark: number | null;
 

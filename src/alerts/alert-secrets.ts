@@ -17,7 +17,10 @@ export class AlertSecrets {
     });
   }
 
-  /** Returns the database columns for an alert's headers: their names, and their encrypted values. */
+  /**
+   * Returns the database columns for an alert's headers, which contain the names and the encrypted values of the
+   * headers.
+   */
   seal(
     name: string,
     headers: readonly { name: string; value: string }[],

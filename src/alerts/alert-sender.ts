@@ -17,10 +17,10 @@ const MOST_AT_ONCE = 16;
  * Sends the stored messages of alerts, at least once.
  *
  * 1. A process leases an alert that has messages, with a fencing token. Until the lease ends, no other process sends
- *    its messages.
- * 2. The process sends the messages one after another, oldest first. Each outcome is recorded under the token, and
- *    recording it extends the lease.
- * 3. After a failure, the alert waits longer each time. Other alerts do not wait for it.
+ *    the alert's messages.
+ * 2. The process sends the messages one after another, oldest first. The process records each outcome under the token,
+ *    which also extends the lease.
+ * 3. After a failure, the alert waits longer each time. Other alerts do not wait for this alert.
  * 4. After a crash, the lease expires, and another process sends the message again under the same id.
  *
  * Never send a message in a transaction.
@@ -80,8 +80,8 @@ export class AlertSender implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   /**
-   * Sends the message. If only some recipients received it, returns the reason why the others did not. The message is
-   * then not sent again, because each retry would also reach the recipients who already have it.
+   * Sends the message. If only some recipients received it, returns the reason why the others did not. In this case,
+   * the message is not retried, because a retry would send it again to the recipients who already have it.
    */
   private async send(alert: Alert, { content, id }: AlertMessage): Promise<string | null> {
     try {

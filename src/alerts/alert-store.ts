@@ -6,7 +6,9 @@ import { SENDING_S } from './alert-transport.js';
 import type { Alert } from './alert.entity.js';
 import { MOST_RETRY_S } from './alerts.rules.js';
 
-/** The length of a lease in seconds: the time to send a message, and some time to record the outcome. */
+/**
+ * The length of a lease in seconds. It is the time limit for sending a message, plus some time to record the outcome.
+ */
 const LEASE_S = SENDING_S + 10;
 const LEASE_END = `${MACHINE_TIME} + interval '${LEASE_S} seconds'`;
 const BATCH = 1000;

@@ -39,7 +39,8 @@ const BEGIN = prepared(
  *    therefore decided only once, and no decided message is lost.
  * 4. The sender (alert-sender.ts) sends the stored messages.
  *
- * Never survey before the lock is taken: an older survey would end occurrences that a newer survey has found.
+ * Never survey before the lock is taken. Otherwise, an older survey could end occurrences that a newer survey has
+ * found.
  */
 @Injectable()
 export class AlertSweep implements OnApplicationBootstrap, BeforeApplicationShutdown {

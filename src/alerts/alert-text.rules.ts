@@ -6,7 +6,7 @@ export interface AlertContent {
   readonly condition: ConditionName | 'TEST';
   /** The first sentence of the message, which names the condition. */
   readonly title: string;
-  /** The further sentences of the message: when the condition began, whom it concerns, and how to remedy it. */
+  /** The further sentences of the message. They say when the condition began, whom it concerns and how to remedy it. */
   readonly lines: readonly string[];
   readonly since: string | null;
   readonly account_codes: readonly string[] | null;

@@ -64,7 +64,9 @@ export class Alert {
   @Column('timestamptz', { nullable: true })
   last_sent_datetime: Date | null;
 
-  /** The cause of the last failure to send a message; null after a success. It contains no address and no secret. */
+  /**
+   * The cause of the last failure to send a message; null after a success. The text contains no address and no secret.
+   */
   @Column('text', { nullable: true })
   last_error: string | null;
 

@@ -59,9 +59,9 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
   }
 
   /**
-   * Refuses the request if it has faults, or if its alert needs a mail server and there is none. If the missing mail
-   * server is the only fault, the error is `mail_not_configured`; otherwise the missing server is listed with the other
-   * faults.
+   * Refuses the request if it has faults, or if its alert needs a mail server and none is configured. If the missing
+   * mail server is the only fault, the error is `mail_not_configured`; otherwise the missing server is listed with the
+   * other faults.
    */
   private refuse(found: readonly Fault[], { kind }: AlertBody): void {
     if (kind !== 'EMAIL' || this.config.hasMail) return new Faults(found).refuse();
@@ -98,7 +98,7 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
   }
 }
 
-/** Returns whether the stored headers are kept: the request leaves them out, or has them without their values. */
+/** Returns whether the request keeps the stored headers. A request does so if it omits the headers or their values. */
 function keepsHeaders({ headers }: AlertBody, kept: Alert | null): boolean {
   if (headers == null || headers.length === 0) return headers === undefined;
   const names = headers.filter(({ value }) => value == null).map((header) => header.name);
@@ -110,8 +110,8 @@ function headersOf({ headers }: AlertBody): { name: string; value: string }[] {
 }
 
 /**
- * Returns a fault for each new header without a value. If the request keeps the stored headers, the only possible fault
- * is a change to another host, for which the stored values were not given.
+ * Returns a fault for each new header without a value. If the request keeps the stored headers, a change to another
+ * host is the only possible fault. The stored values were given only for the old host.
  */
 function headerFaults(body: AlertBody, kept: Alert | null): Fault[] {
   const { kind, url, headers } = body;
@@ -168,7 +168,7 @@ export class TestAlertHandler implements ICommandHandler<TestAlert> {
 
   async execute({ name }: TestAlert): Promise<Alert> {
     const alert = await this.reader.get(name);
-    // The audit entry is written before the test message is sent, so that it also records a test that failed.
+    // The audit entry is written before the test message is sent, so that the audit log also contains failed tests.
     await this.unitOfWork.run(() => Promise.resolve(this.unitOfWork.audit('alert.test', name)));
     await this.test.send(alert);
     return this.reader.get(name);

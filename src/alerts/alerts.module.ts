@@ -11,7 +11,7 @@ import { AlertsReader } from './alerts.reader.js';
 import { ConditionSurvey } from './condition-survey.js';
 import { Mail } from './mail.js';
 
-/** The alerts module: it informs people by mail or webhook about conditions that need their attention. */
+/** The alerts module, which informs people by mail or webhook about conditions that need their attention. */
 @Module({
   controllers: [AlertsController],
   providers: [

@@ -21,7 +21,10 @@ export class AlertsReader {
     return this.database.manager.find(Alert, newestFirst(page));
   }
 
-  /** @throws DomainError not_found */
+  /**
+   * Returns the alert with the given name.
+   * @throws DomainError not_found
+   */
   async get(name: string): Promise<Alert> {
     const alert = await this.database.manager.findOneBy(Alert, { name });
     if (alert === null) throw notFound.error({ detail: 'There is no such alert.' });

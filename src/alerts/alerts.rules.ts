@@ -30,14 +30,15 @@ export function expiringStep(notAfter: Date, now: Date): number | null {
 type Watched = Pick<Alert, 'name' | 'conditions' | 'watched_accounts' | 'quiet_s' | 'active_from'>;
 
 /**
- * The current time of a round, by two clocks: the service's clock, which the sandbox can move, and the machine's clock.
+ * The current time of a round of checks, by the service's clock and by the machine's clock. The sandbox can move the
+ * service's clock.
  */
 export interface RoundTimes {
   readonly now: Date;
   readonly machine: Date;
 }
 
-/** The result of a round: the occurrences to store, and the conditions that each alert reports. */
+/** The result of a round of checks, with the occurrences to store and the conditions that each alert reports. */
 export interface Decision {
   readonly occurrences: readonly AlertOccurrence[];
   readonly messages: readonly { readonly alert: string; readonly condition: Condition }[];
@@ -47,7 +48,7 @@ export interface Decision {
  * Decides which conditions are reported.
  *
  * 1. A condition is reported when it begins to hold, once for each alert and subject.
- * 2. A condition is reported again when it ended and holds again, or when its mark (conditions.ts) has grown.
+ * 2. A condition is reported again when it has ended and holds again, or when its mark (conditions.ts) has grown.
  * 3. A condition is not reported again within the alert's `quiet_s`. If it still holds when that time has passed, it is
  *    reported.
  * 4. A condition that began and ended between two rounds is reported in the later round, unless rule 3 forbids it.

@@ -31,13 +31,13 @@ const AUDIT_MS = 60_000;
 /** A check, with the names of the conditions that it can find. */
 type Check = readonly [readonly ConditionName[], () => Promise<readonly Condition[]>];
 
-/** The result of a survey: the conditions that hold, and the names of all conditions that were checked. */
+/** The result of a survey, with the conditions that hold and the names of all conditions that were checked. */
 export interface Survey {
   readonly conditions: readonly Condition[];
   readonly checked: ReadonlySet<ConditionName>;
 }
 
-/** Finds the alert conditions that hold now. It asks the modules that own the tables, with queries on the query bus. */
+/** Finds the alert conditions that hold now. Asks the modules that own the tables, with queries on the query bus. */
 @Injectable()
 export class ConditionSurvey {
   private auditNotBefore = 0;

@@ -28,7 +28,7 @@ export interface Condition {
   readonly partner: { readonly subscription_id: string; readonly name: string } | null;
   /** The number of waiting items, such as notifications or approvals; null if the condition has no count. */
   readonly count: number | null;
-  /** A further time that the message states: the start of the first exam, or the expiry of a certificate. */
+  /** A further time that the message states, which is the start of the first exam or the expiry of a certificate. */
   readonly at: Date | null;
   /** A short string that distinguishes conditions of the same partner, such as the kind of certificate. */
   readonly detail: string | null;

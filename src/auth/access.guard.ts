@@ -21,8 +21,8 @@ import { CONSOLE_KEY, Sessions } from './sessions/sessions.js';
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
 
 /**
- * Guards every route. The checks have this order: token (401), rate limit (429), scope (403), account (403). The guard
- * runs before the body is read, and stores the caller in the request's context.
+ * Guards every route. It checks the token (401), the rate limit (429), the scope (403) and the account (403), in this
+ * order. The guard runs before the body is read, and stores the caller in the request's context.
  */
 @Injectable()
 export class AccessGuard extends AuthGuard('bearer') {
@@ -59,8 +59,8 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (!rule.some((scope) => caller.scopes.has(scope))) throw lacking(rule[0]);
 
     const filtered = request.query['account_code'];
-    // A repeated query parameter `account_code` is refused later, by the check of all parameters. Until then, the guard
-    // checks access to each of its values.
+    // If the `account_code` query parameter is repeated, the guard checks the caller's access to each of the values.
+    // The repetition itself is refused later, when all parameters are validated.
     if (rule.includes('support'))
       for (const named of [filtered].flat())
         if (typeof named === 'string') assertMayUse(allowedAccountsOf(caller), named);
@@ -76,8 +76,8 @@ export class AccessGuard extends AuthGuard('bearer') {
   }
 
   /**
-   * Returns the object from which Passport reads the token. Passport does not get the whole request, because it would
-   * also accept a token in the query or body.
+   * Returns the object from which Passport reads the token. Passport does not get the whole request, because Passport
+   * would also accept a token in the query or body.
    */
   override getRequest(context: ExecutionContext): BearerRequest {
     return { headers: context.switchToHttp().getRequest<Request>().headers, lookup: this.lookup };
@@ -85,7 +85,7 @@ export class AccessGuard extends AuthGuard('bearer') {
 
   /**
    * Stores the caller that Passport has found for a token. The token of a console session is refused as a bearer token,
-   * because it is valid only in its cookie.
+   * because it is valid only in the session's cookie.
    */
   override handleRequest<User = Caller | false>(error: Error | null, user: User & (Caller | false)): User {
     if (error !== null) throw error;
@@ -93,7 +93,7 @@ export class AccessGuard extends AuthGuard('bearer') {
     return user;
   }
 
-  /** Returns the caller's subscriptions that are not deleted, and their accounts. */
+  /** Returns those of the caller's subscriptions that are not deleted, with their accounts. */
   private async accessOf({ subscriptionIds }: Caller): Promise<PartnerAccess> {
     const known = await this.queryBus.execute(new FindKnownSubscriptions([...subscriptionIds]));
     return {

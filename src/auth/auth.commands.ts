@@ -29,8 +29,8 @@ export class CreateUser extends Command<UserView> {
 
 /**
  * The changes to a user. An omitted member keeps its value. A new password, a removed account or `disabled` ends every
- * token of the user. A removed scope or subscription ends the tokens that had it. A new password also unlocks the user
- * name.
+ * token of the user. A removed scope or subscription ends the tokens that had this scope or subscription. A new
+ * password also unlocks the user name.
  */
 export interface UserChanges {
   readonly password?: string;
@@ -60,7 +60,7 @@ export class UpdateUser extends Command<UserView> {
 }
 
 /**
- * Unlocks a user name that was locked after wrong passwords, for all applications.
+ * Unlocks a user name in all applications, after it was locked because of wrong passwords.
  *
  * @throws DomainError not_found
  */
@@ -76,7 +76,7 @@ export interface ApplicationCredentials {
   readonly consumer_secret: string;
 }
 
-/** The accounts and subscriptions of an application when it is itself the caller (`client_credentials`). */
+/** The accounts and subscriptions that an application may use when it is itself the caller (`client_credentials`). */
 export interface Assignments {
   readonly accountCodes?: readonly string[];
   readonly subscriptionIds?: readonly string[];

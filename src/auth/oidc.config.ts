@@ -10,14 +10,14 @@ export interface OidcSettings {
   /** The name of the group whose members get the `admin` scope; null if there is no such group. */
   readonly adminGroup: string | null;
   /**
-   * The prefix of the names of groups that grant `support` for an account: the account code follows the prefix. Null if
-   * there is no such prefix.
+   * The prefix of group names that grant `support` for an account. In the name of a group, the account code follows the
+   * prefix. Null if no prefix is configured.
    */
   readonly supportGroupPrefix: string | null;
 }
 
 /**
- * Reads the settings of the OpenID Connect provider; null if none of them is set. If one of them is set, all required
+ * Returns the settings of the OpenID Connect provider; null if none of them is set. If any of them is set, all required
  * settings must be set.
  */
 export function oidcSettings(read: Pick<EnvironmentReader, 'raw' | 'fault'>): OidcSettings | null {

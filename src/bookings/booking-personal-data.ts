@@ -12,7 +12,8 @@ const ERASE = {
 };
 
 /**
- * Handles the personal data in bookings: the candidate's id, the place and the time. Only the id identifies a person.
+ * Handles the personal data in bookings, which consists of the candidate's id, the place and the time. Only the id
+ * identifies a person, so only the id is erased.
  */
 @Injectable()
 export class BookingPersonalData extends PersonalData {

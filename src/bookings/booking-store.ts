@@ -19,8 +19,8 @@ import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
 // Finds the eligibility records that have a booking whose code begins with the given prefix. Each record is found only
-// once, by its first matching code. The first code is the code with no earlier matches. The matches are counted,
-// because with NOT EXISTS PostgreSQL would read all bookings if many codes match.
+// once, by its first matching code. The statement finds the first code by counting earlier matches. With NOT EXISTS,
+// PostgreSQL would read all bookings if many codes match.
 const ELIGIBILITIES_OF = prepared(
   'booking-eligibilities-of',
   `SELECT svc_eligiblity_id FROM bookings found
@@ -47,8 +47,8 @@ const LOCK_LAST_KEPT = prepared(
   acrossAccounts.keyInHand,
 );
 /**
- * The columns of a booking: true if a change may write the column, false if the column is fixed. If a column is missing
- * from this list, the code does not compile.
+ * The columns of a booking. The value is true if a change may write the column, and false if the column never changes.
+ * If a column is missing from this list, the code does not compile.
  */
 const CHANGING = {
   status: true,
@@ -89,8 +89,8 @@ interface BookingEventClass {
 }
 
 /**
- * A booking before it is stored. The delivery mode is null if the exam was never booked and the service knows of it
- * only from a result.
+ * A booking before it is stored. The delivery mode is null if the exam was never booked and is known only from a
+ * result.
  */
 interface BookingDraft {
   bookingCode: string;

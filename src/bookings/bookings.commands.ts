@@ -45,8 +45,8 @@ export class RecordAbsence extends Command<void> {
 }
 
 /**
- * Completes the exam of an eligibility after an accepted result: the eligibility and its booking become COMPLETED, and
- * the event EXAM_COMPLETED is raised. If the exam has no booking, a booking is added at the time of the exam's launch
+ * Completes the exam of an eligibility after an accepted result. The eligibility and its booking become COMPLETED, and
+ * the EXAM_COMPLETED event is raised. If the exam has no booking, a booking is added at the time of the exam's launch
  * or, if the exam was never launched, at the current time. Later results for the same exam change nothing.
  *
  * The command runs in the current transaction, and the records stay locked. Returns whether this result completed the

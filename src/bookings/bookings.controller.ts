@@ -107,8 +107,8 @@ export class BookingsController {
 }
 
 /**
- * Serves a candidate's bookings to operators. The responses are the same as those that clients get with the scope
- * `bookings`.
+ * Serves a candidate's bookings to operators. The responses are the same as the responses that clients get with the
+ * `bookings` scope.
  */
 @ApiTags('Administration')
 @Controller('admin/accounts/:account_code/candidates/:candidate_id/bookings')

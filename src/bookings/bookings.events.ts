@@ -44,9 +44,9 @@ class NotifiedPortion {
 }
 
 /**
- * The specification's NotificationRequest: the booking at the time of the event. Members without a value are omitted,
- * and members are sorted by name. The JSON text of the NotificationRequest is stored with the event, and copied to
- * every notification, every attempt and the change feed.
+ * The specification's NotificationRequest, which describes the booking at the time of the event. Members without a
+ * value are omitted, and members are sorted by name. The JSON text of the NotificationRequest is stored with the event,
+ * and copied to every notification, every attempt and the change feed.
  */
 export class NotificationRequest {
   /** The booking code of the appointment. */
@@ -80,8 +80,8 @@ export class NotificationRequest {
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
 
   /**
-   * The time at which the event was generated, in whole seconds, as `YYYY-MM-DDThh:mm:ssZ`; always present. Each event
-   * of an eligibility record is later than the record's previous event.
+   * The time at which the event was generated, in whole seconds, as `YYYY-MM-DDThh:mm:ssZ`. This member is always
+   * present. Each event of an eligibility record is later than the record's previous event.
    */
   @ApiProperty({
     ...UTC,

@@ -21,7 +21,7 @@ export interface Location {
   location_timezone: string | null;
 }
 
-/** The appointment: the members of a booking that a client chooses when it books or moves an exam. */
+/** The appointment, which consists of the members of a booking that a client chooses when booking or moving an exam. */
 export interface Appointment extends Location {
   booking_on: Date;
   delivery_mode: DeliveryMode;
@@ -41,7 +41,7 @@ export function isCutoffPassed(
   return hours !== null && now.getTime() > booking_on.getTime() - hours * HOUR_MS;
 }
 
-/** Returns whether the booking already has the requested appointment, in which case moving it changes nothing. */
+/** Returns whether the booking already has the requested appointment. If so, a move changes nothing. */
 export function isSameAppointment(
   booking: Omit<Appointment, 'delivery_mode'> & { delivery_mode: DeliveryMode | null },
   appointment: Appointment,
@@ -56,8 +56,8 @@ export function isSameAppointment(
 const SITE_MEMBERS = ['location_code', 'location_name', 'location_address'] as const;
 
 /**
- * Checks the location of an appointment: a test site needs code, name, address and time zone; a remote exam has only
- * the candidate's time zone.
+ * Checks the location of an appointment. A test site needs a code, a name, an address and a time zone. A remote exam
+ * has only the candidate's time zone.
  * @param faults the faults that the validation of the request has found; if the delivery mode has a fault, the location
  * is not checked
  */

@@ -11,8 +11,8 @@ import type { FeedPosition } from './changes.dto.js';
 
 const DAY_S = 86_400;
 /**
- * The pauses, in milliseconds, between repeated reads of a page. The request waits until the transactions that were
- * running when it arrived have ended, so that the page can contain the entries that those transactions hold back.
+ * The pauses, in milliseconds, between repeated reads of a page. The request waits for the end of the transactions that
+ * were running when it arrived. The page can then contain the entries that those transactions hold back.
  */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
@@ -20,7 +20,7 @@ const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 interface Horizon {
   generation: number;
   /**
-   * The bounds of a database snapshot. When it was taken, every transaction below `xmin` had ended, and every
+   * The bounds of a database snapshot. When the snapshot was taken, every transaction below `xmin` had ended, and every
    * transaction below `xmax` had begun.
    */
   xmin: number;
@@ -96,8 +96,8 @@ const READ_LAST = prepared(
 );
 
 /**
- * A row of the statement that reads a page: an entry, and the horizon up to which entries are shown. For an empty page,
- * the statement returns one row without an entry.
+ * A row of the statement that reads a page. It contains an entry, and the horizon up to which entries are shown. For an
+ * empty page, the statement returns one row without an entry.
  */
 type Answered<Row> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Row;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
@@ -125,10 +125,10 @@ const OF_RECORDS = prepared(
  * 3. If the database no longer contains the entry of a cursor, that entry was lost when the database was restored.
  *    Later entries may then have any position, so the cursor is refused.
  * 4. An entry that follows the cursor may have been recorded before the cursor's entry, because concurrent transactions
- *    recorded them. The feed allows a day for this, and does not read older partitions.
+ *    recorded the entries. The feed allows a day for this delay, and does not read older partitions.
  * 5. Expired entries are skipped only if the request has no cursor. After an accepted cursor, every entry is shown
  *    until its partition is dropped; from then on, the cursor is refused. A partition is dropped a day after its
- *    entries have expired, so that no cursor within the retention needs it.
+ *    entries have expired, so that no cursor within the retention period needs it.
  *
  * test/proof/model/feed contains a formal model of this protocol. Change the model first.
  */
@@ -221,7 +221,8 @@ function horizonOf({ horizon_generation, xmin, xmax, now_s, kept_from_s }: Answe
 
 /**
  * Returns whether all transactions that were running at the time of the request have ended. A new generation of the
- * feed (after a restore) implies that they have, because it begins only after all writers have ended.
+ * feed (after a restore) implies that these transactions have ended, because a generation begins only after all writers
+ * have ended.
  */
 function hasSettled(asked: Horizon, { generation, xmin }: Horizon): boolean {
   return generation !== asked.generation || xmin >= asked.xmax;

@@ -21,7 +21,7 @@ const FIND_STRANGER = prepared(
   'changes-find-stranger',
   `SELECT 1 FROM change_epoch, pg_control_system() AS cluster WHERE ${IS_STRANGER}`,
 );
-// Blocks all writers while a new epoch begins: once the epoch is visible, no transaction may write entries of the old
+// Blocks all writers while a new epoch begins. Once the epoch is visible, no transaction may write entries of the old
 // epoch.
 const HOLD_WRITERS = prepared('changes-hold-writers', 'LOCK TABLE changes IN EXCLUSIVE MODE', acrossAccounts.sweep);
 const BEGIN_EPOCH = prepared(
@@ -32,9 +32,9 @@ const BEGIN_EPOCH = prepared(
 );
 
 /**
- * Creates the partitions of the coming months, and drops expired partitions. It begins a new epoch when it finds that
- * the table was restored from a dump: the cluster's identifier or the table's oid then differs from the stored value.
- * Several processes may run it at the same time.
+ * Creates the partitions of the coming months, and drops expired partitions. Begins a new epoch after the table was
+ * restored from a dump. After a restore, the cluster's identifier or the table's oid differs from the stored value.
+ * Several processes may do this at the same time.
  */
 @Injectable()
 export class ChangePartitions implements OnApplicationBootstrap {

@@ -16,7 +16,7 @@ declareFaults({
 });
 
 /**
- * The position of a reader in the change feed: the reader has seen all entries up to the entry with these values. At
+ * The position of a reader in the change feed. The reader has seen all entries up to the entry with these values. At
  * the beginning of the feed, all values are 0. The position contains more than a transaction id, because transaction
  * ids can be reused after a crash.
  */

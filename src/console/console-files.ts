@@ -18,7 +18,7 @@ interface ConsoleFile {
 
 /**
  * Holds the files of the built console, which are read only once. A request selects a file from a map of these files,
- * so it cannot name a path outside the console's folder.
+ * so a request cannot name a path outside the console's folder.
  */
 export class ConsoleFiles {
   private readonly files = new Map<string, ConsoleFile>();

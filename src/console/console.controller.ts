@@ -7,7 +7,7 @@ import { Access } from '../platform/http/access.js';
 import { ConsoleFiles } from './console-files.js';
 
 /**
- * Serves the operators' console: static files, which are the same for everybody. The console's scripts load data from
+ * Serves the operators' console. Its files are static and the same for everybody. The console's scripts load data from
  * the JSON API, in the operator's session.
  */
 @ApiExcludeController()

@@ -39,11 +39,11 @@ interface Stream {
 /**
  * Notifies operators' pages of changes, so that no page has to poll.
  *
- * 1. Every two seconds one database query (snapshot.ts) serves all streams of the process; without streams there is no
- *    query.
+ * 1. Every two seconds, one database query (snapshot.ts) serves all streams of the process. Without streams, there is
+ *    no query.
  * 2. Each stream receives the names of the topics that have changed in the accounts of its caller, but never the data.
- * 3. A caller who has lost access receives no further event: the session or the token is checked at every heartbeat and
- *    before each event.
+ * 3. A caller who has lost access receives no further event, because the session or the token is checked at every
+ *    heartbeat and before each event.
  *
  * An open stream does not extend the operator's session.
  */
@@ -112,7 +112,10 @@ export class EventStreams implements BeforeApplicationShutdown {
     this.endAll();
   }
 
-  /** Queries the current values of all topics, and returns a function that limits them to the accounts of a caller. */
+  /**
+   * Queries the current values of all topics, and returns a function that limits the values to the accounts of a
+   * caller.
+   */
   private async figures(): Promise<(allowedAccounts: AllowedAccounts) => Marks> {
     const snapshotOf = await this.snapshots.read();
     const known = new Map<string, Marks>();

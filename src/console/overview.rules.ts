@@ -23,8 +23,8 @@ export function hasTrouble(partner: PartnerCondition, trouble: Trouble, now: Dat
 }
 
 /**
- * Returns the partners with problems: the most severe problem first and, among equally severe problems, the longest
- * queue first.
+ * Returns the partners with problems. The most severe problems come first. Among equally severe problems, the longest
+ * queue comes first.
  */
 export function needingAttention(partners: readonly PartnerCondition[], now: Date): PartnerCondition[] {
   const rankOf = (partner: PartnerCondition) => TROUBLES.findIndex((trouble) => hasTrouble(partner, trouble, now));

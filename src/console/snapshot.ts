@@ -34,8 +34,8 @@ export interface Snapshot {
 
 /**
  * Counts the work that waits for operators. However many operators ask, the counting query runs about once a second,
- * and less often if it is slow. One query counts the work of all accounts. Each caller gets only the counts of the
- * caller's own accounts.
+ * and less often if the query is slow. One query counts the work of all accounts. Each caller gets only the counts of
+ * the caller's own accounts.
  */
 @Injectable()
 export class Snapshots {
@@ -53,7 +53,7 @@ export class Snapshots {
     return limitedTo(await this.acrossAccounts(), allowedAccounts);
   }
 
-  /** Queries the newest counts of pending work, and returns a function that limits them to the given accounts. */
+  /** Queries the newest counts of pending work, and returns a function that limits the counts to the given accounts. */
   async read(): Promise<(allowedAccounts: AllowedAccounts) => Snapshot> {
     const newest = await this.acrossAccounts();
     return (allowedAccounts) => limitedTo(newest, allowedAccounts);

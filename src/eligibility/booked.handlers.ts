@@ -93,8 +93,9 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
   }
 
   /**
-   * @throws DomainError forbidden_operation if the record is ABSENT and the candidate already has a newer eligibility
-   * for the test that is still live
+   * Updates the record after its booking was cancelled or its absence was excused.
+   * @throws DomainError forbidden_operation if the record is ABSENT and the candidate already has a newer, active
+   * eligibility for the test
    */
   private async reopen(record: BookedEligibility, now: Date): Promise<BookedEligibility> {
     const status = isWindowOver(record, now) ? 'EXPIRED' : openStatus(record);

@@ -75,7 +75,7 @@ const NOTHING_KNOWN: Known = {
   province_state: null,
 };
 
-/** Returns the attribute keys in the body by their index; undefined for a key that has a fault. */
+/** Returns the attribute keys in the order of the body, with undefined instead of a key that has a fault. */
 function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['candidate']>): (string | undefined)[] {
   const pointer = '/candidate/additional_attributes';
   const given = faults.member(pointer, candidate.additional_attributes);
@@ -94,7 +94,7 @@ export interface CheckedBody {
   retake: RetakePolicy | null;
 }
 
-/** Checks the codes in a request's body against the account's catalogue, except in members that have a fault. */
+/** Checks the codes in a request's body against the account's catalogue. Members that have a fault are not checked. */
 @Injectable()
 export class CatalogueCheck {
   private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;
@@ -184,15 +184,17 @@ export class CatalogueCheck {
     };
   }
 
-  /** Returns the end of an error message: a suggestion of a test code that differs only in case, or an empty string. */
+  /**
+   * Returns the end of an error message, which suggests a test code that differs only in case; empty if there is none.
+   */
   private async nearTest(accountCode: string, testCode: string): Promise<string> {
     const near = await this.database.queryOne<{ test_code: string }>(NEAR_TEST, [accountCode, testCode]);
     return near === null ? '' : ` Did you mean "${near.test_code}"?`;
   }
 
   /**
-   * Returns the faults of vouchers, for a request that is refused anyway because of other faults. In a valid request,
-   * vouchers are checked under lock when they are redeemed.
+   * Returns the faults of the vouchers in a request that will be refused anyway because of other faults. In a valid
+   * request, the vouchers are locked and checked when they are redeemed.
    */
   private async voucherFaults(
     accountCode: string,
@@ -211,7 +213,7 @@ export class CatalogueCheck {
 
 /**
  * Returns the portions that the record will have: the requested portions, or the current portions if the request omits
- * them or names the same ones.
+ * the portions or names the same portions.
  */
 function portionsOf(
   body: EligibilityModel,

@@ -3,8 +3,8 @@ import { FindPortionsInUse, IsEntryInUse } from '../accounts/accounts.queries.js
 import { Database, prepared } from '../platform/database/database.js';
 import { LIVE } from './eligibility.fields.js';
 
-// Finds live records that use a catalogue entry. A record counts as live by the status in its row, even if its window
-// is over, because an update with a later end date can make the record live again.
+// Finds active records that use a catalogue entry. A record whose row has an active status counts as active, even if
+// its window is over. An update with a later end date can make such a record active again.
 const FIND_USE = {
   accommodation: prepared(
     'eligibility-find-accommodation-use',

@@ -60,11 +60,11 @@ const createdUnheard = (
   ${RECORDED} changed AS (${insertChangesOf(CHANGES)})
   SELECT n, created.*, NULL::json AS told FROM created JOIN asked USING (svc_eligiblity_id)`;
 
-// The SQL condition of the usual case, in which no other record blocks the creation. A fixed lock order keeps two
-// processes from blocking each other. EXISTS is avoided: on a table with few expired records, PostgreSQL would plan to
-// read the whole table, and keep that plan. The ORDER BY is the order of the index on a candidate's records, so that no
-// other index is chosen. If the test has a retake policy, every record of the candidate for the test blocks the
-// creation, because the record may be an attempt, or may become an attempt now.
+// The SQL condition of the usual case, in which no other record blocks the creation. The fixed order of insertion
+// prevents deadlocks. EXISTS is avoided, because PostgreSQL would plan to read the whole table if it has few expired
+// records, and keep that plan. The ORDER BY is the order of the index on a candidate's records, so that no other index
+// is chosen. If the test has a retake policy, every record of the candidate for the test blocks the creation, because
+// the record may be an attempt, or may become an attempt now.
 const UNOBSTRUCTED = `NOT 'EXPIRED' = ANY (ARRAY(
   SELECT CASE WHEN e.test_code <> asked.test_code THEN '' WHEN asked.retake IS NOT NULL THEN 'EXPIRED' ELSE e.status END
   FROM eligibilities e
@@ -113,7 +113,7 @@ const FIND_OBSTACLES = prepared(
 export class EligibilityCreation {
   private readonly unheardCreation: Batched<object, Created & { n: number }>;
   private readonly creation: Batched<object, Created & { n: number }>;
-  /** The accounts known to have subscribers. For them, no attempt is made to create records without events. */
+  /** The accounts that are known to have subscriptions. Their records are always created with events. */
   private readonly heard = new Set<string>();
 
   constructor(
@@ -180,14 +180,14 @@ export class EligibilityCreation {
   }
 
   /**
-   * Replaces an expired record of the candidate: stores its expiry, releases its vouchers, and creates the new record.
+   * Replaces an expired record of the candidate. Stores its expiry, releases its vouchers, and creates the new record.
    * An expired record keeps its vouchers until it is replaced.
    */
   private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
     if (record.retake !== null) {
-      // The error for a live record has precedence: the candidate needs no other record, whatever the policy allows.
+      // The error for an active record takes precedence over the policy, because the candidate needs no other record.
       const [live] = await this.findObstacles([record]);
       if (live) throw live;
       await this.assertRetake(record, record.retake);
@@ -207,7 +207,7 @@ export class EligibilityCreation {
   }
 
   /**
-   * Refuses another attempt that the policy of the test does not allow. It locks the candidate's records, so that no
+   * Refuses another attempt that the policy of the test does not allow. Locks the candidate's records first, so that no
    * result completes one of them before the new record is stored.
    * @throws DomainError retake_not_allowed
    */

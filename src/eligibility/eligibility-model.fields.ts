@@ -110,7 +110,7 @@ export class CandidateModel {
   suffix?: string | null;
 }
 
-/** The Eligibility model of the specification: the body of requests that create or update an eligibility. */
+/** The Eligibility model of the specification, which is the body of requests that create or update an eligibility. */
 @ReadOnlyMembers(
   'status',
   'eligible_to_schedule',

@@ -33,7 +33,7 @@ const ERASE = {
          WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,
   across: acrossAccounts.keyInHand,
 };
-// Finds the hold reasons of all PENDING and SCHEDULED records in the account, using the index
+// Finds the hold reasons of all PENDING and SCHEDULED records in the account, with the index
 // eligibilities_waiting_hold_ix. Few other records have a hold reason.
 const FIND_HOLDS = {
   text: `SELECT svc_eligiblity_id, hold_reason FROM eligibilities

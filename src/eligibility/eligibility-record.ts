@@ -4,7 +4,7 @@ import type { EligibilityResponseModel } from './eligibility-model.fields.js';
 import { statusAt } from './eligibility.fields.js';
 import { isEligibleToSchedule, statusMessage } from './eligibility.rules.js';
 
-/** Builds the view of an eligibility record that clients see at a given time. It has every member of the model. */
+/** Builds the response that shows an eligibility record at a given time. The response has every member of the model. */
 export function presentEligibility(record: ShownEligibility, now: Date): EligibilityResponseModel {
   return {
     svc_eligiblity_id: record.svc_eligiblity_id,

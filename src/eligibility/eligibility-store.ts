@@ -113,8 +113,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
   constructor(readonly newestFirst: readonly Record[]) {}
 
   /**
-   * The live record; null if there is none. A record whose window is over is not live: its status was set to EXPIRED
-   * when the records were locked.
+   * The active record; null if there is none. A record whose window is over is not active: its status was set to
+   * EXPIRED when the records were locked.
    */
   get live(): Record | null {
     return this.newestFirst.find((record) => ACTIVE_STATUSES.includes(record.status)) ?? null;
@@ -125,8 +125,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
   }
 
   /**
-   * The record that an update changes: the live record or, if there is none, the newest expired record. Null if a newer
-   * record shows that the exam was taken or missed.
+   * The record that an update changes: the active record or, if there is none, the newest expired record. Null if a
+   * newer record shows that the exam was taken or missed.
    */
   get changeable(): Record | null {
     if (this.live) return this.live;
@@ -141,9 +141,9 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
 }
 
 /**
- * Thrown to end a transaction that would revive a record, because another transaction has already created a live
- * record. The unit of work repeats transactions with this SQLSTATE (serialization_failure), and then finds the live
- * record.
+ * Thrown to end a transaction that would make a record active again, because another transaction has already created an
+ * active record. The unit of work repeats transactions with this SQLSTATE (serialization_failure), and then finds the
+ * active record.
  */
 class Overtaken extends Error {
   readonly code = '40001';
@@ -210,7 +210,7 @@ export class EligibilityStore {
     return this.database.query<Attempt>(ATTEMPTS, [account_code, candidate_id, test_code]);
   }
 
-  /** Returns whether the candidate has a live record for the same test. */
+  /** Returns whether the candidate has an active record for the same test. */
   async hasLive({ account_code, candidate_id, test_code }: Eligibility): Promise<boolean> {
     return (await this.database.queryOne(HAS_LIVE, [account_code, candidate_id, test_code])) !== null;
   }
@@ -234,7 +234,7 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** Stores the record's expiry, if its window ended before the current change and the sweep has not stored it yet. */
+  /** Stores the record's expiry, if the window ended before the current change and the sweep has not stored it. */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
@@ -282,8 +282,8 @@ export class EligibilityStore {
   }
 
   /**
-   * Immediately writes the given members of the record, and the time of the change. If the change makes the record live
-   * again while another transaction creates a live record, the unit of work is repeated.
+   * Immediately writes the given members of the record, and the time of the change. If the change makes the record
+   * active again while another transaction creates an active record, the unit of work is repeated.
    */
   async change(record: Eligibility, changes: Partial<Eligibility>, now: Date): Promise<Eligibility> {
     Object.assign(record, changes, { updated_datetime: now });

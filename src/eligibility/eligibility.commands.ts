@@ -40,13 +40,13 @@ export interface NewRecord {
 
 /**
  * The result of a creation: the id of the new record, or an error. OBSTRUCTED means that another record may block the
- * creation; a separate {@link CreateEligibility} must then decide.
+ * creation. In this case, a separate {@link CreateEligibility} must decide.
  */
 export type Creation = { readonly created: string } | 'OBSTRUCTED' | DomainError;
 
 /**
- * The results of {@link JudgeCreations}, in the order of the bodies: each creation is refused, or ready to be written.
- * Only handlers of the eligibility module read this object.
+ * The results of {@link JudgeCreations}, in the order of the bodies. Each creation is either refused or ready to be
+ * written. Only handlers of the eligibility module read this object.
  */
 export interface JudgedCreations {
   readonly answers: readonly (NewEligibility | DomainError)[];
@@ -177,8 +177,8 @@ export class DeclineAccommodations extends Command<void> {
 }
 
 /**
- * Marks the live eligibility as SCHEDULED for a booking, in the current transaction. All records of the candidate stay
- * locked, so that concurrent bookings see each other.
+ * Marks the active eligibility as SCHEDULED for a booking, in the current transaction. All records of the candidate
+ * stay locked, so that concurrent bookings see each other.
  * @throws DomainError not_eligible_to_schedule, booking_overlaps, retake_not_allowed, eligibility_not_found
  */
 export class ScheduleEligibility extends Command<BookedEligibility> {

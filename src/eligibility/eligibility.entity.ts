@@ -31,7 +31,7 @@ export class Eligibility {
   @Column('boolean')
   approval_pending: boolean;
 
-  /** The reason why an operator declined the accommodations. An operator may still approve them later. */
+  /** The reason why an operator declined the accommodations. An operator may still approve the accommodations later. */
   @Column('text', { nullable: true })
   decline_reason: string | null;
 

@@ -41,7 +41,9 @@ export const clientEligibilityIdRule = text({
 
 /** The path parameters of the routes that concern one candidate. */
 export class CandidatePath extends AccountPath {
-  /** This path parameter may also be `.` or `..`. No candidate has such an id, so no record is found. */
+  /**
+   * The candidate's id, which may also be `.` or `..` in this path. No candidate has such an id, so no record is found.
+   */
   @Field(code(50, candidateId), { required: true })
   candidate_id: string;
 }
@@ -65,7 +67,7 @@ export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
 
 export const ACTIVE_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
 /**
- * The live statuses of a record without a booking. A record with one of these statuses becomes EXPIRED at the end of
+ * The active statuses of a record without a booking. A record with one of these statuses becomes EXPIRED at the end of
  * its window.
  */
 export const OPEN_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE'];
@@ -75,7 +77,7 @@ function isOneOf(statuses: readonly EligibilityStatus[]): string {
 }
 
 /**
- * The SQL condition that the status stored in the row is one of the live statuses. See {@link statusAt} for records
+ * The SQL condition that the status stored in the row is one of the active statuses. See {@link statusAt} for records
  * whose window is over.
  */
 export const LIVE = isOneOf(ACTIVE_STATUSES);

@@ -86,7 +86,9 @@ export class FindKnownRecords extends Query<string[]> {
   }
 }
 
-/** An eligibility record in an export, with the members that clients read and those that only an export contains. */
+/**
+ * An eligibility record in an export, with the members that clients read, and the members that only an export contains.
+ */
 export interface ExportedEligibility {
   position: number;
   registration_mode: string | null;
@@ -123,10 +125,11 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 }
 
 /**
- * Searches records for operators. Records with the given ids come first, in the order of the ids. Then come the records
- * that match the text: an id, an e-mail address or a postal code begins with the text, the name contains each word of
- * the text, or a telephone number ends with the digits of the text. Matching records are sorted by the kind of match,
- * and then by the value that matches. The first `skip` records are left out, and at most `take` records are returned.
+ * Searches records for operators. Records with the given ids come first, in the order of the ids. The records that
+ * match the text follow. A record matches if one of its ids, its e-mail address or its postal code begins with the
+ * text. A record also matches if its name contains each word of the text, or if its telephone number ends with the
+ * digits of the text. Matching records are sorted by the kind of match, and then by the value that matches. The first
+ * `skip` records are left out, and at most `take` records are returned.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(

@@ -16,7 +16,7 @@ export function isEligibleToSchedule(record: EligibilityState, now: Date): boole
   return statusAt(record, now) === 'ELIGIBLE' && isInWindow(record, now);
 }
 
-/** Returns the reason why the candidate cannot schedule the exam; null if and only if the candidate can. */
+/** Returns the reason why the candidate cannot schedule the exam; null if the candidate can schedule it. */
 export function statusMessage(record: EligibilityState, now: Date): string | null {
   switch (statusAt(record, now)) {
     case 'PENDING':
@@ -94,8 +94,8 @@ export const ACTIONS = TRIGGERS.map((trigger) => trigger.toUpperCase().replaceAl
 export type Action = string;
 
 /**
- * Returns the actions that the record allows at a given time. Whether the test of the record can be launched at all
- * also depends on the test's `launch_url`.
+ * Returns the actions that the record allows at a given time. A launch also needs a `launch_url` of the test, which
+ * this function does not check.
  */
 export function allowedActions(record: EligibilityState, now: Date): Action[] {
   const status = statusAt(record, now);

@@ -17,7 +17,7 @@ const BATCH = 500;
 const SHARE = 1 / 20;
 
 // Locks, for one account, the open records whose scheduling window will soon end. A record is returned once for each
-// given number of days in which its window ends, unless the end was already announced for this number of days. $1:
+// given number of days within which its window ends, unless the end was already announced for this number of days. $1:
 // account; $2: numbers of days; $3: current time; $4: the earliest end to read, which is the last end of the previous
 // batch.
 const LOCK_ENDING = prepared(
@@ -33,7 +33,7 @@ const LOCK_ENDING = prepared(
    ORDER BY e.eligibility_end_date, announced.days DESC LIMIT ${BATCH} FOR UPDATE OF e SKIP LOCKED`,
 );
 // The time of an `EXPIRING` change is the given number of days before the end of the window. If the record changed
-// after that, the time of its last change is used instead.
+// after that time, the time of its last change is used instead.
 const ANNOUNCE = prepared(
   'eligibility-announce-end',
   `WITH noted AS (
@@ -67,10 +67,10 @@ interface Ending {
 }
 
 /**
- * Announces in advance that the scheduling window of an eligibility record will end, as an `EXPIRING` change. Each
- * account configures how many days in advance; there may be several announcements. Each announcement is made only once,
- * even if several processes sweep at the same time: a row that prevents a second announcement is stored in the same
- * transaction, while the record is locked.
+ * Announces, with an `EXPIRING` change, that the scheduling window of an eligibility record will end soon. Each account
+ * configures how many days before the end the announcement is made. An account may configure several announcements.
+ * Each announcement is made only once, even if several processes sweep at the same time. A row that prevents a second
+ * announcement is stored in the same transaction, while the record is locked.
  */
 @Injectable()
 export class ExpiringSweep {

@@ -56,8 +56,8 @@ export async function noteExpiry(
 }
 
 /**
- * Stores the expiry of records whose window is over. Responses show them as EXPIRED even before the expiry is stored.
- * The change feed reports each expiry once, even if several processes sweep at the same time.
+ * Stores the expiry of records whose window is over. Responses show such records as EXPIRED even before the expiry is
+ * stored. The change feed reports each expiry once, even if several processes sweep at the same time.
  */
 @Injectable()
 export class ExpirySweep {

@@ -8,7 +8,7 @@ import { ELIGIBILITY_STATUSES, OPEN, OPEN_STATUSES, type EligibilityStatus } fro
 export class ListEligibilities extends Query<Eligibility[]> {
   constructor(
     readonly accountCode: string,
-    /** The time as of which the statuses of the records are determined. */
+    /** The time for which the statuses of the records are determined. */
     readonly now: Date,
     readonly filter: {
       statuses: readonly EligibilityStatus[];
@@ -29,7 +29,7 @@ const AFTER = afterCursor(unestimated('$2::bigint'));
 const STATUSES = `ANY (${unestimated('$4::text[]')}::text[])`;
 const NOW = unestimated('$5::timestamptz');
 // Repeats the condition on the test code as a range. If nearly all records have the same test, the planner would expect
-// nearly all records to match every test code, and would choose an index without test codes. For a range with two
+// nearly all records to match every test code. It would then choose an index without test codes. For a range with two
 // bounds, the planner expects few rows.
 const TEST_CODE = unestimated('$6::text');
 const TEST = `test_code = ${TEST_CODE} AND test_code BETWEEN ${TEST_CODE} AND ${TEST_CODE}`;
@@ -56,9 +56,9 @@ const OF_ACCOUNT = prepared(
      SELECT * FROM eligibilities WHERE ${ACCOUNT} AND ${AFTER} ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page
    ORDER BY position DESC LIMIT $3`,
 );
-// Selects the records that have expired but whose expiry is not yet stored. They are few, because the sweep stores an
-// expiry within seconds. The planner can see the value of the current time (no `unestimated`), and therefore expects
-// few rows.
+// Selects the records that have expired but whose expiry is not yet stored. There are only a few such records, because
+// the sweep stores an expiry within seconds. The planner can see the value of the current time (no `unestimated`), and
+// therefore expects few rows.
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities
@@ -108,7 +108,7 @@ const OF_MANY_CHANGED = prepared(
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 
-// Compares the ids twice: exactly, and regardless of case. The second condition lets the planner use the search index,
+// Compares the ids both exactly and regardless of case. The second condition lets the planner use the search index,
 // which contains client_eligibility_id in lower case. The index includes cancelled records.
 const OF_CLIENT_ID = prepared(
   'eligibility-list-of-client-id',

@@ -13,7 +13,7 @@ export class NamedAccommodationModel {
 }
 
 /**
- * An eligibility record as operators see it: with the allowed actions, and with the reason why the record waits for a
+ * An eligibility record as operators see it, with the allowed actions and the reason why the record waits for a
  * decision.
  */
 export class OperatorEligibilityModel extends FoundEligibilityModel {

@@ -133,15 +133,15 @@ const selection = oneOf(['active', 'inactive', 'all', ...ELIGIBILITY_STATUSES], 
   anyCase: true,
 });
 /**
- * The validation rule for the query parameter `status`. The rule accepts every string. {@link statusesOf} checks the
+ * The validation rule for the `status` query parameter. The rule accepts every string. {@link statusesOf} checks the
  * parameter instead, because the refusal has its own problem code.
  */
 export const statusFilter: Rule = { schema: selection.schema, faults: () => [] };
 
 /**
- * Returns the statuses that the query parameter `status` selects. Its value is `active`, `inactive`, `all` or one
- * status, in upper or lower case.
- * @param faults further faults of the request, which the error then also reports
+ * Returns the statuses that the `status` query parameter selects. The value of the parameter is `active`, `inactive`,
+ * `all` or one status, in upper or lower case.
+ * @param faults further faults of the request, which the error also reports
  * @throws DomainError invalid_status_filter when the parameter is missing, repeated or unknown
  */
 export function statusesOf(parameter: unknown, faults: Faults): readonly EligibilityStatus[] {

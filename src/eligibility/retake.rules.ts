@@ -9,8 +9,8 @@ export type Attempt = Pick<Eligibility, 'status' | 'last_event_at'>;
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the earliest time of another attempt under the policy of a test: a time in the past if an attempt is allowed
- * immediately, and null if no further attempt is allowed at any time.
+ * Returns the earliest time of another attempt under the policy of a test. The time is in the past if an attempt is
+ * allowed immediately. Returns null if no further attempt is allowed at any time.
  * @param attempts the times of the earlier attempts, in any order
  */
 export function retakeAllowedFrom(policy: RetakePolicy, attempts: readonly Date[]): Date | null {
@@ -27,7 +27,7 @@ export function retakeAllowedFrom(policy: RetakePolicy, attempts: readonly Date[
 
 /**
  * Refuses an exam at a time that the retake policy of its test does not allow.
- * @param records the candidate's records for the test; those that are COMPLETED or ABSENT are attempts
+ * @param records the candidate's records for the test; the COMPLETED and ABSENT records are attempts
  * @param at the time of the exam, or the earliest time at which it can be booked
  * @throws DomainError retake_not_allowed
  */

@@ -1,8 +1,8 @@
 import { Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * A string by which operators find an eligibility record: a name, a phone number or a postal code. Triggers on the
- * `eligibilities` table update the search keys when a record changes.
+ * A search key, which is a name, a phone number or a postal code by which operators find an eligibility record.
+ * Triggers on the `eligibilities` table update the search keys when a record changes.
  */
 @Entity('eligibility_search_keys')
 export class SearchKey {

@@ -21,8 +21,8 @@ const beginsWith = (rank: number, value: string, where = '') => `
 /** The maximum number of words of a name for which search keys are stored. The migrations define this number. */
 const MOST_WORDS = 8;
 /**
- * The searched text in the form in which names are compared: its words in lower case, without accents and punctuation.
- * Phone numbers and postal codes are searched only if the text may be a phone number or a postal code.
+ * The searched text in the form in which names are compared. Its words are in lower case, without accents and
+ * punctuation. Phone numbers and postal codes are searched only if the text may be a phone number or a postal code.
  */
 const ASKED = `
   SELECT name, words, pattern, ARRAY(
@@ -36,11 +36,12 @@ const ASKED = `
   CROSS JOIN LATERAL (SELECT string_to_array(name, ' ') AS words) AS split
   CROSS JOIN LATERAL (SELECT ARRAY(SELECT '% ' || word || '%' FROM unnest(words) AS word) AS pattern) AS patterns`;
 const beginsAt = (key: string) => `key >= ${key} COLLATE "C" AND key <= (${key} || U&'\\+10FFFF') COLLATE "C"`;
-// The page of search keys is longer than the page of records, because several keys of a record may match: one for each
-// stored word of its name, and one for its last name.
+// The page of search keys is longer than the page of records, because several keys of a record may match. A record has
+// a key for each stored word of its name, and one for its last name.
 const PAGE_OF_KEYS = `LIMIT ${1 + MOST_WORDS} * ${unestimated('$4::bigint')}`;
 /**
- * SQL: search keys that begin with the searched text. The search scans the index of the keys until the page is full.
+ * The SQL that finds search keys that begin with the searched text. The search scans the index of the keys until the
+ * page is full.
  */
 const BEGINNINGS = `
   SELECT 2 AS rank, key COLLATE "default" AS value, 0::bigint AS position, svc_eligiblity_id
@@ -53,8 +54,8 @@ const BEGINNINGS = `
 /** The number of search keys at which a word of a name counts as frequent. Counting stops at this number. */
 const FREQUENT = 500;
 /**
- * SQL: names that contain every searched word, in any order. The search scans the search keys that begin with the
- * rarest word, and checks the other words in the index.
+ * The SQL that finds names that contain every searched word, in any order. The search scans the search keys that begin
+ * with the rarest word, and checks the other words in the index.
  */
 const WORDS = `
   SELECT 3 AS rank, key COLLATE "default" AS value, 0::bigint AS position, svc_eligiblity_id

@@ -39,7 +39,8 @@ export class GuideFiles {
   private files: Map<string, GuideFile> | null = null;
 
   /**
-   * Returns a file of the guide. The name selects an entry of a map, so it cannot lead to a file outside the folder.
+   * Returns a file of the guide. The name selects an entry of a map, so the name cannot lead to a file outside the
+   * folder.
    * @throws DomainError not_found
    */
   get(name: string): GuideFile {
@@ -50,8 +51,8 @@ export class GuideFiles {
 }
 
 /**
- * Serves the service's documents as HTML pages, which the build generates (site/build.mjs). If they were not built, the
- * routes respond with 404.
+ * Serves the service's documents as HTML pages, which the build generates (site/build.mjs). If the pages were not
+ * built, the routes respond with 404.
  */
 @ApiExcludeController()
 @Controller('guide')

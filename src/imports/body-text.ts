@@ -4,7 +4,7 @@ import type { DomainError, Problem } from '../platform/errors.js';
 const LINE_END = 0x0a;
 const SAVE = 'Save it as "CSV UTF-8" and send it again.';
 
-/** The first bytes of file types other than CSV and NDJSON that users upload by mistake. */
+/** The first bytes of other types of file, which users upload by mistake instead of CSV or NDJSON. */
 const OTHER_FILES: readonly (readonly [bytes: number[], what: string])[] = [
   [[0x50, 0x4b, 0x03, 0x04], `The file is an Excel workbook (.xlsx) or another ZIP archive. ${SAVE}`],
   [[0xd0, 0xcf, 0x11, 0xe0], `The file is an old Excel workbook (.xls). ${SAVE}`],

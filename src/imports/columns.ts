@@ -85,8 +85,8 @@ export interface LineModel {
    */
   readonly model: Record<string, unknown> & { candidate: Record<string, unknown> };
   /**
-   * The attributes that have a value, in the order of the columns. If the line updates a record by its id, they are
-   * followed by the attributes whose cells are empty.
+   * The attributes that have a value, in the order of the columns. If the line updates a record by its id, the
+   * attributes whose cells are empty follow.
    */
   readonly attributes: { key: string; value: string | null }[];
 }

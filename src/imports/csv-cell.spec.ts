@@ -11,7 +11,7 @@ const hostile = fc
   .array(fc.oneof(fc.constantFrom(...BLANKS, ...SEPARATORS, ...FORMULAS, 'x', '1'), fc.string({ maxLength: 3 })))
   .map((parts) => parts.join(''));
 
-/** Splits a line into cells as a simple program might do: at only one separator, and without regard to quotes. */
+/** Splits a line into cells like a simple program that supports only one separator and ignores quotes. */
 function cellsOf(line: string, separator: string): string[] {
   const bare = line.replaceAll('"', '');
   return [...bare.split(separator), ...bare.split(new RegExp(`[${separator === '|' ? '\\|' : separator}\r\n]`))];

@@ -1,8 +1,9 @@
 /**
  * Protects cells against formulas in spreadsheets (OWASP, CSV injection).
  *
- * 1. An apostrophe is inserted at each place where a program may see the beginning of a formula: at the start of the
- *    cell, and after every separator and line break, because a program may split at other separators.
+ * 1. An apostrophe is inserted at each place where a program may see the beginning of a formula. These places are the
+ *    start of the cell, and the position after every separator and line break, because a program may split at other
+ *    separators.
  * 2. Blanks, invisible characters, quotes and apostrophes before the formula are ignored, because some readers skip
  *    them. {@link readCell} removes exactly one apostrophe at each such place, so a text that already had an apostrophe
  *    there is also restored exactly.
@@ -15,8 +16,9 @@ const SEPARATOR = '[,;:|\\t\\r\\n\\v\\f\\u001c-\\u001f\\u0085\\u2028\\u2029]';
 const BLANK = '[\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\'"`]';
 const BLANK_IN_LINE = `(?:(?!${SEPARATOR})${BLANK})`;
 /**
- * Matches each place where an apostrophe must precede a formula: the start of the text, even if tabs or line breaks
- * come before the formula, and the position directly after the last separator before the formula.
+ * Matches each place where an apostrophe must precede a formula. One such place is the start of the text, even if tabs
+ * or line breaks come before the formula. The other is the position directly after the last separator before the
+ * formula.
  */
 const BEFORE_FORMULA = (guard: string): RegExp =>
   new RegExp(`^${guard}(?=${BLANK}*${FORMULA})|(?<=${SEPARATOR})${guard}(?=${BLANK_IN_LINE}*${FORMULA})`, 'gu');

@@ -11,7 +11,7 @@ const ERASED_ROW = (line: number): WaitingRow => ({
   fault: { pointer: '', code: 'candidate_erased', detail: 'The candidate was erased before the row was processed.' },
 });
 
-/** Handles personal data in imports: in rows that wait to be processed, and in the reports about processed rows. */
+/** Exports and erases personal data in imports, both in unprocessed rows and in the reports about processed rows. */
 @Injectable()
 export class ImportPersonalData extends PersonalData {
   constructor(
@@ -87,15 +87,15 @@ function valueOf(row: WaitingRow): unknown {
   }
 }
 
-/** Returns a row as it appears in an export of the candidate's data: each cell under the name of its column. */
+/** Returns a row as it appears in an export of the candidate's data, with each cell under the name of its column. */
 function shownOf(columns: readonly string[] | null): (row: WaitingRow) => unknown {
   return (row) =>
     'cells' in row ? Object.fromEntries(columns!.map((name, index) => [name, row.cells[index] ?? ''])) : valueOf(row);
 }
 
 /**
- * Returns whether a row of a report concerns the person: the row names the person's record, the person's id in any
- * spelling, or a value that identifies the person.
+ * Returns whether a row of a report concerns the person. A row does so if it names the person's record, the person's id
+ * in any spelling, or a value that identifies the person.
  */
 function tellsOf([, , candidateId, , record, faults = []]: RowOutcome, subject: Subject): boolean {
   if (subject.svcEligibilityIds.includes(record) || folded(candidateId) === folded(subject.candidateId)) return true;

@@ -35,7 +35,8 @@ interface ReceivedImport extends ImportId {
 /**
  * Receives the body of an import.
  *
- * 1. The headers decide whether the body is accepted; then the import is created in the state RECEIVING.
+ * 1. The service decides by the headers whether it accepts the body. If so, it creates the import in the state
+ *    RECEIVING.
  * 2. Rows are stored encrypted in chunks as they arrive. While a chunk is written, reading pauses: backpressure slows
  *    down a fast sender. At most one chunk is in memory.
  * 3. When the body has ended correctly, the import becomes RUNNING and workers may claim it.
@@ -45,7 +46,7 @@ interface ReceivedImport extends ImportId {
  * 5. With an `Idempotency-Key`, the response is stored in the transaction of step 3. If the key already has a response,
  *    the body is not imported, but only compared with the earlier body. Only one body at a time may use a key.
  *
- * Never destroy a refused request: the sender would lose the response (connection.ts).
+ * Never call `destroy` on a refused request, because the sender would lose the response (connection.ts).
  */
 @Injectable()
 export class ImportReception {
@@ -145,7 +146,8 @@ export class ImportReception {
   }
 
   private replayed(kept: ImportId | null): ReceivedImport {
-    // A stored response was found under the idempotency key. If it is missing now, it has expired in the meantime.
+    // A stored response was found under the idempotency key. If the response is missing now, it has expired in the
+    // meantime.
     if (kept === null) throw keyInUse();
     return { import_id: kept.import_id, isReplay: true };
   }

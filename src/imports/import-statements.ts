@@ -38,7 +38,7 @@ export const DISCARD = prepared(
   'DELETE FROM eligibility_imports WHERE import_id = $1',
   acrossAccounts.keyInHand,
 );
-// Selects the account that has waited longest, and claims the import of this account that has waited longest. An
+// Selects the account that has waited longest. Of this account's imports, claims the import that has waited longest. An
 // account keeps its place in the order of the accounts when an import ends, so that many small imports gain no
 // advantage.
 export const CLAIM = prepared(
@@ -90,7 +90,7 @@ export const END = prepared(
    WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *`,
   acrossAccounts.keyInHand,
 );
-// Deletes rows that will never be processed. The statement has its own transaction: a worker locks its chunk before the
+// Deletes rows that will never be processed. The statement has its own transaction. A worker locks its chunk before the
 // import, so a common transaction could deadlock with the worker.
 export const REMOVE_UNDONE = prepared(
   'import-remove-undone',

@@ -121,8 +121,8 @@ export class ImportStore {
   }
 
   /**
-   * Selects the account that has waited longest, and claims the import of this account that has waited longest. Returns
-   * null if no import waits.
+   * Selects the account that has waited longest. Of this account's imports, claims the import that has waited longest.
+   * Returns null if no import waits.
    */
   claim(now: Date): Promise<ClaimedImport | null> {
     return this.database.queryOne<ClaimedImport>(CLAIM, [randomUUID(), now]);
@@ -167,7 +167,7 @@ export class ImportStore {
 
   /**
    * Ends the import and returns it. Returns null if the import had already ended. Call {@link removeUndone} after the
-   * transaction to delete the rows.
+   * transaction to delete the unprocessed rows.
    */
   end(id: string, ending: Ending, now: Date): Promise<Import | null> {
     return this.database.queryOne<Import>(END, [id, ENDING[ending], now, ending]);

@@ -19,8 +19,8 @@ import { RowWork, type RowGroup } from './row-work.js';
 
 const OWN_ROUTES = /^[^?]*\/eligibility-imports/i;
 /**
- * The maximum number of chunks in one transaction while no other requests run. After `LONG_MS`, no further chunk
- * begins.
+ * The maximum number of chunks in one transaction while no other requests run. After `LONG_MS`, the transaction begins
+ * no further chunk.
  */
 const CHUNKS_AT_ONCE = 21;
 /**
@@ -47,15 +47,16 @@ class DryRun extends Error {
  * 1. A worker claims an import of the account that has waited longest, with a lease and a new fencing token. The chunks
  *    of one import are therefore processed one after another. All processes together serve the accounts in turn,
  *    however many imports each account has. The imports of one account are also served in turn.
- * 2. The chunks' rows, their outcomes, the counts and the end of the lease are written in one transaction, which checks
- *    the token. A worker that lost the lease, or whose import was aborted, commits nothing. Each row is processed once
- *    or not at all.
+ * 2. The chunks' rows, their outcomes, the counts and the release of the lease are written in one transaction, which
+ *    checks the token. A worker that lost the lease, or whose import was aborted, commits nothing. Each row is
+ *    processed once or not at all.
  * 3. After a crash, the import is claimed again when the lease has expired, and continues with the first uncommitted
  *    chunk.
- * 4. Each time an import has been claimed, the sender's rights are checked. The import ends if the sender has lost the
- *    `create` scope or access to the account. If the sender has lost another scope, the rows that need it are refused.
- * 5. A process works on one import at a time, over one connection. While other requests are running, it processes a
- *    single chunk and then pauses.
+ * 4. Each time a worker has claimed an import, the worker checks the sender's rights. The import ends if the sender has
+ *    lost the `create` scope or access to the account. If the sender has lost another scope, the rows that need it are
+ *    refused.
+ * 5. A process works on one import at a time, over one connection. While other requests are running, the process
+ *    completes a single chunk and then pauses.
  *
  * Never update counts outside the chunks' transaction.
  */

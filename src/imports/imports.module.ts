@@ -11,7 +11,7 @@ import { ImportsController } from './imports.controller.js';
 import { OperatorImportsController } from './operator-imports.controller.js';
 import { RowWork } from './row-work.js';
 
-/** The imports module: bulk import and export of eligibilities as files. */
+/** The imports module, which imports and exports eligibilities in bulk, as files. */
 @Module({
   controllers: [ImportsController, OperatorImportsController, ExportController],
   providers: [

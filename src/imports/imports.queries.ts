@@ -6,5 +6,5 @@ export interface ImportMark {
   readonly mark: string;
 }
 
-/** Asks, for each account that has imports, for a value that shows whether its imports have progressed. */
+/** Asks for the marks of all accounts that have imports. A mark shows whether the account's imports have progressed. */
 export class MarkImports extends Query<readonly ImportMark[]> {}

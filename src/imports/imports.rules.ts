@@ -23,8 +23,8 @@ export type Outcome = (typeof OUTCOMES)[number];
 export type ReportFault = Fault & { column?: string; value?: string };
 
 /**
- * The stored outcome of a row of an import: the number of the row's first line, the candidate and test if known, the id
- * of the record if there is one, and the faults or warnings.
+ * The stored outcome of a row of an import. It contains the number of the row's first line, the candidate and test if
+ * they are known, the id of the record if there is one, and the faults or warnings.
  */
 export type RowOutcome = [
   outcome: Outcome,
@@ -43,8 +43,8 @@ export const MOST_ROW_BYTES = 256 * 1024;
 type ImportFormat = 'CSV' | 'NDJSON';
 
 /**
- * A row that waits to be processed, with the number of its first line in the file: the cells of a CSV line, the text of
- * an NDJSON line, or the error in a line that cannot be read.
+ * A row that waits to be processed. It contains the number of the row's first line in the file. It also contains the
+ * cells of a CSV line, the text of an NDJSON line, or the error in a line that cannot be read.
  */
 export type WaitingRow = { line: number } & ({ cells: string[] } | { json: string } | { fault: Fault });
 

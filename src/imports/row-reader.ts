@@ -43,8 +43,8 @@ export class RowReader {
       max_record_size: MOST_ROW_BYTES,
     });
     const passed = new PassedLines(file.firstLine);
-    // The callback of each write to the CSV parser ignores errors, because the parser throws them again when its rows
-    // are read.
+    // The callback of each write to the CSV parser ignores errors, because the parser throws the errors again when its
+    // rows are read.
     pipeline(Readable.from(passed.watch(file.text)), parser, () => undefined);
     let columns: Columns | null = null;
     let line = file.firstLine;
@@ -93,9 +93,9 @@ interface OpenedCsv {
 }
 
 /**
- * Detects the separator of a CSV file. The first line may name it; otherwise it is the possible separator that occurs
- * most often in the header line, outside quotes. The detection of the CSV library is not used: it would count
- * separators in the first kilobytes, where addresses contain commas and lists contain semicolons.
+ * Detects the separator of a CSV file. The first line may name the separator. Otherwise, the possible separator that
+ * occurs most often in the header line, outside quotes, is used. The detection of the CSV library is not used, because
+ * it would count separators in the first kilobytes, where addresses contain commas and lists contain semicolons.
  */
 async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   const pieces = source[Symbol.asyncIterator]();
@@ -145,7 +145,8 @@ function separatorIn(header: string): string {
 
 /**
  * Keeps the most recent bytes that were passed to the parser, so that the line number of an error can be determined.
- * They include the bytes that are not parsed yet, and at least the length of the longest possible row before them.
+ * The kept bytes include all bytes that are not parsed yet. Before these, at least as many bytes are kept as the
+ * longest possible row has.
  */
 class PassedLines {
   private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];
@@ -178,7 +179,8 @@ function lineEndsIn(piece: Buffer): number {
 
 /**
  * Returns the error for a file that the CSV parser could not read. The parser's message may quote the file, so the
- * error names only the line number. The parser would also count a CRLF within quotes as two lines.
+ * error names only the line number. The number is not taken from the parser, because the parser counts a CRLF within
+ * quotes as two lines.
  */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
   // The CSV parser reports the position at which the last complete cell ends. The faulty cell begins on the same line.

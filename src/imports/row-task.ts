@@ -19,8 +19,8 @@ import {
 
 const actionRule = oneOf(ACTIONS, 'action_invalid');
 /**
- * The scope that the token needs for each action, as for a request about one record. The request that starts an import
- * already requires `create`.
+ * The scope that the token needs for each action. It is the same as for a request about one record. The request that
+ * starts an import already requires `create`.
  */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
@@ -137,7 +137,7 @@ function originOf(line: number, value: unknown): Origin {
   };
 }
 
-/** Adds to a fault the name and the original value of the member that it concerns. */
+/** Adds to a fault the name and the original value of the member that the fault concerns. */
 function locatedIn(value: unknown, fault: Fault): ReportFault {
   if (!fault.pointer) return fault;
   // Splits a JSON Pointer into the names of members (RFC 6901 §4).

@@ -19,12 +19,12 @@ import { Columns } from './columns.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { done, refused, refusedBy, taskOf, type RowTask, type Task } from './row-task.js';
 
-/** The number of rows that are checked without a break; the process then handles other requests before it continues. */
+/** The number of rows that are checked without a break. The process handles other requests before it continues. */
 const CHECKED_AT_ONCE = 10;
 
 /**
- * Rows that are processed together: a single row, or rows that only create records. `judged` is the result of checking
- * the new records in advance; it is null if that check failed.
+ * Rows that are processed together. A group consists of a single row, or of rows that only create records. `judged` is
+ * the result of checking the new records in advance; it is null if that check failed.
  */
 export type RowGroup =
   { readonly alone: RowTask } | { readonly tasks: Task[]; readonly judged: JudgedCreations | null };
@@ -195,8 +195,8 @@ function namedByNew(task: RowTask): string | null {
 }
 
 /**
- * Groups the rows in the order of processing: consecutive rows that create records without vouchers form a group, and
- * every other row forms a group of its own.
+ * Groups the rows in the order of processing. Consecutive rows that create records without vouchers form a group. Every
+ * other row forms a group of its own.
  */
 function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   const groups: RowTask[][] = [];

@@ -44,7 +44,7 @@ const LAUNCH_TIME = prepared(
 const IS_KNOWN = prepared('launch-known', 'SELECT 1 FROM launches WHERE token_hash = $1');
 
 /**
- * Issues launch URLs. A launch URL can be redeemed once: it redirects the candidate to the address of the test, with a
+ * Issues launch URLs. A launch URL can be redeemed once. It redirects the candidate to the address of the test, with a
  * signed statement about the candidate. Used launches are kept for a few weeks; the last launch of a record is kept
  * forever, because it contains the start of the exam. Unused launches are deleted (launch-sweep.ts).
  */

@@ -14,7 +14,7 @@ export interface PartnerSigns extends NamedPartner {
   readonly failing_since: Date | null;
   /** The time since which the partner is DOWN; null if it is UP. */
   readonly down_since: Date | null;
-  /** The end of the last series of failed attempts; null while attempts fail, and if no attempt has ever failed. */
+  /** The end of the last series of failed attempts. Null while attempts fail, and if no attempt has ever failed. */
   readonly recovered_at: Date | null;
   /** The time of the first failed attempt in the series that ended at `recovered_at`. */
   readonly failed_since: Date | null;

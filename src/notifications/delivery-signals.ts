@@ -19,8 +19,8 @@ const CHANGED = 'changed ';
 const MOVED = 'moved ';
 const BUSY = 'busy ';
 /**
- * The interval, in milliseconds, at which {@link DeliverySignals.stopped} checks again, and the longest time for which
- * it waits. Within the longest time, the leases of killed or disconnected processes expire.
+ * ASK_AGAIN_MS is the interval, in milliseconds, at which {@link DeliverySignals.stopped} checks again. LONGEST_WAIT_MS
+ * is the longest time for which it waits. Within this time, the leases of killed or disconnected processes expire.
  */
 const ASK_AGAIN_MS = 20;
 const LONGEST_WAIT_MS = 35_000;
@@ -51,8 +51,8 @@ const NOBODY: SignalReceiver = {
 };
 
 /**
- * Wakes the delivery loops when notifications are due: the loop of this process directly, and the loops of other
- * processes by NOTIFY. A lost signal does no harm, because every loop also polls once a second.
+ * Wakes the delivery loops when notifications are due. It wakes the loop of this process directly, and the loops of
+ * other processes by NOTIFY. A lost signal does no harm, because every loop also polls once a second.
  */
 @Injectable()
 export class DeliverySignals {
@@ -78,7 +78,7 @@ export class DeliverySignals {
     this.loop = loop;
   }
 
-  /** Connects the component that holds open polls. It then receives the signals of all processes. */
+  /** Connects the component that holds open polls. The component then receives the signals of all processes. */
   connectPolls(polls: PollReceiver): void {
     this.polls = polls;
   }
@@ -133,12 +133,12 @@ export class DeliverySignals {
   }
 
   /**
-   * Reports to other processes that the given partners are busy. Those processes then ask the database before they send
-   * to these partners.
+   * Informs other processes that the given partners are busy. Those processes then ask the database before they send to
+   * these partners.
    */
   busy(subscriptionIds: readonly string[]): void {
-    // The message may be lost: another process then learns from the partner's response, or at its next claim, that the
-    // partner is busy.
+    // The message may be lost. In this case, another process learns that the partner is busy from the partner's
+    // response, or at its next claim.
     this.notify(BUSY, subscriptionIds);
   }
 

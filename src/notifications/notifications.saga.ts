@@ -7,8 +7,8 @@ import { TranslateEvents } from './notifications.commands.js';
 
 /**
  * Starts the translation of the events of bookings and records into notifications. If the stream of a saga throws once,
- * it stays stopped until the process ends. This saga therefore only reads the class and two members of each event.
- * Events that the command's handler cannot translate stay in the outbox, whose sweep publishes them again.
+ * the stream stays stopped until the process ends. This saga therefore only reads the class and two members of each
+ * event. Events that the command's handler cannot translate stay in the outbox, whose sweep publishes them again.
  */
 @Injectable()
 export class NotificationsSaga {

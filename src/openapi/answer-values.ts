@@ -5,8 +5,8 @@ const RECORD = 'K7MWQ2XA';
 const THEN = '2027-01-31T08:00:00Z';
 
 /**
- * Example values of members, by the members' names. The values form one scenario: an exam is booked for a candidate,
- * and a partner is notified of the booking.
+ * Example values of members. The keys are the names of the members. The values form one scenario: an exam is booked for
+ * a candidate, and a partner is notified of the booking.
  */
 export const values = ({ account_code, partner: { partner_url } }: Surroundings): Record<string, unknown> => ({
   account_code,

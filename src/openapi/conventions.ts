@@ -22,7 +22,7 @@ function operationsOf(document: OpenAPIObject): [string, Operation][] {
 }
 
 /**
- * Documents the status 400 for unknown query parameters on every route below `/accounts` and `/admin`. It also removes
+ * Documents the status 400 for unknown query parameters on every route below `/accounts` and `/admin`. Also removes
  * repeated descriptions: if several decorators declare the same response, @nestjs/swagger joins their descriptions.
  */
 export function completeAnswers(document: OpenAPIObject): void {

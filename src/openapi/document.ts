@@ -79,7 +79,7 @@ export function openApiDocument(
     ignoreGlobalPrefix: true,
     extraModels: [NotificationRequest],
   });
-  // The members that only OpenAPI 3.1 has are assigned separately, because the types of @nestjs/swagger only know
+  // The members that only OpenAPI 3.1 has are assigned separately, because the types of @nestjs/swagger cover only
   // OpenAPI 3.0.
   const license = { name: 'All rights reserved', identifier: 'LicenseRef-all-rights-reserved' };
   Object.assign(document.info, { license });
@@ -119,7 +119,7 @@ function withNullTypes<T>(schema: T): T {
  */
 export function serveDocuments(app: NestExpressApplication, config: Config): void {
   assertAccessDeclared(app);
-  // The document is built at the first request for it, which shortens the start of the service by 0.15 s.
+  // The document is built when it is first requested, so that the service starts 0.15 s faster.
   let built: OpenAPIObject | undefined;
   const document = () => {
     const surroundings = surroundingsOf(config.process);

@@ -5,7 +5,7 @@ import type { ProcessConfig } from '../platform/process.config.js';
 
 /**
  * The names that the examples of the OpenAPI document contain. They are the names in the sandbox, so the examples work
- * there unchanged.
+ * unchanged in the sandbox.
  */
 export interface Surroundings {
   account_code: string;
@@ -160,7 +160,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'POST /sandbox/events': { booking_code: BOOKING, change_reason: 'BOOKING_RESCHEDULED' },
 });
 
-/** Example values of the path parameter `code`, by the path segment before it. */
+/** Example values of the `code` path parameter. The keys are the path segments before the parameter. */
 const CODES: Record<string, string> = {
   problems: 'validation_error',
   schools: 'SCHOOL-1',
@@ -212,7 +212,7 @@ interface Operation {
 
 /**
  * Adds an example to every request body and every required parameter. Optional parameters get no example, because
- * Swagger UI would send it, and the resulting filter would match nothing.
+ * Swagger UI would send the example, and the resulting filter would match nothing.
  */
 export function addExamples(document: OpenAPIObject, surroundings: Surroundings): void {
   const examples = bodies(surroundings);

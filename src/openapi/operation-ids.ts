@@ -15,7 +15,7 @@ const catalogue = (path: string, key: string, one: string, many: string): Record
 
 /**
  * The names under which generated clients call the operations. They are part of the contract: a name never changes
- * after its release. test/fixtures/operation-ids.txt lists them.
+ * after its release. test/fixtures/operation-ids.txt lists the names.
  */
 const OPERATION_IDS: Record<string, string> = {
   'POST /token': 'requestToken',

@@ -252,7 +252,7 @@ export function addProblems(document: OpenAPIObject, base: string): void {
 
 /**
  * Returns the HTTP status with which an operation reports a problem. Test drivers get 500 instead of 408 and 503, which
- * they do not know.
+ * they do not support.
  */
 function statusAt({ name }: Place, { kind }: Problem): number {
   const status = statusOf(kind);

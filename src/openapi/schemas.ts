@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** A JSON Schema or a part of one: an object whose keys are the keywords of the schema. */
+/** A JSON Schema or a part of a schema. The keys of the object are the keywords of the schema. */
 type Schema = Record<string, unknown>;
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
@@ -16,8 +16,8 @@ export function schemaList(document: OpenAPIObject, baseUrl: string): { name: st
 }
 
 /**
- * Returns a schema of the OpenAPI document as a self-contained JSON Schema (2020-12), with the schemas that it
- * references in its `$defs`. Returns null if no schema has that name.
+ * Returns a schema of the OpenAPI document as a self-contained JSON Schema (2020-12), whose `$defs` contain the schemas
+ * that it references. Returns null if no schema has that name.
  */
 export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl: string): Schema | null {
   const schemas = schemasOf(document);

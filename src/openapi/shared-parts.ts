@@ -6,7 +6,7 @@ interface Operation {
 }
 
 /**
- * Moves the parameters and responses of all operations to `components`, each different one once, and replaces them by
+ * Moves the parameters and responses of all operations to `components`, without duplicates, and replaces them with
  * references. Swagger UI processes the whole document again whenever a reader opens an operation. This form of the
  * document has half as many elements, so the page and each operation open in half the time.
  */
@@ -25,7 +25,7 @@ export function withSharedParts(document: OpenAPIObject): OpenAPIObject {
   return { ...document, paths, components } as unknown as OpenAPIObject;
 }
 
-/** The different parts of one kind, each by the name that its references use. */
+/** The distinct parts of one kind, each with the name that its references use. */
 class SharedParts {
   readonly parts: Record<string, object> = {};
   private readonly references = new Map<string, { $ref: string }>();

@@ -43,7 +43,8 @@ export function swaggerFiles(): RequestHandler {
     const send = response.send.bind(response);
     response.send = (body: string) => {
       response.send = send;
-      // The document changes once, when the sandbox's objects have been created.
+      // The key of the compressed document contains its length, because the document changes once, after the sandbox's
+      // objects have been created.
       compressed(body, `${path} ${body.length}`).then(
         (bytes) => sendCompressed(response, bytes, FILES['/swagger-ui-bundle.js']),
         next,

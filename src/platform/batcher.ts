@@ -21,15 +21,15 @@ interface Waiting<T> {
  * Batches requests that arrive while a batch is running. A request that arrives while no batch is running starts a
  * batch immediately. Otherwise, the next batch starts when the running batch has ended, or when that batch takes long
  * (because it waits for a lock, for example) and fewer than four batches are running. A request never joins a batch
- * that is already running, so its work always starts after its arrival. Callers share a batch fairly, and a request
- * that has waited too long is refused.
+ * that is already running, so the work for a request always starts after the request has arrived. Callers share a batch
+ * fairly, and a request that has waited too long is refused.
  *
  * A batch of one request runs in the tracing span of that request; a larger batch belongs to no request and no trace.
  */
 export class Batcher<T extends { reject: (error: unknown) => void }> {
   /**
-   * The waiting requests of each caller. The first caller in the Map is the next in turn, and the first request in a
-   * list is the caller's oldest.
+   * The waiting requests of each caller. The first caller in the Map is served next, and the first request in a list is
+   * the caller's oldest request.
    */
   private readonly waitingOf = new Map<string, Waiting<T>[]>();
   private checking: NodeJS.Timeout | null = null;
@@ -100,7 +100,7 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
       if (batch.length === this.most) break;
       batch.push(queue.shift()!);
       // A caller with further requests moves to the end of the queue. Iterating over a Map also visits entries that are
-      // added during the iteration, so the loop can reach the caller again.
+      // added during the iteration, so the loop can serve the caller again.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
     }

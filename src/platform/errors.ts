@@ -1,4 +1,4 @@
-/** The kinds of problems; http/problem.filter.ts maps each to an HTTP status. */
+/** The kinds of problems; http/problem.filter.ts maps each kind to an HTTP status. */
 export type ProblemKind =
   | 'invalid'
   | 'unauthorized'
@@ -45,15 +45,15 @@ export class Problem {
   ) {}
 
   /**
-   * Returns the error to throw. The `detail` is sent to the client. It must therefore never contain SQL, paths, names
-   * of libraries or data of another account.
+   * Returns the error to throw. The `detail` is sent to the client. The detail must therefore never contain SQL, paths,
+   * names of libraries or data of another account.
    */
   error(options: ProblemOptions = {}): DomainError {
     return new DomainError(this, options);
   }
 }
 
-/** An error that the service throws on purpose. It refers to the problem that is reported to the client. */
+/** An error that the service throws on purpose. The error refers to the problem that is reported to the client. */
 export class DomainError extends Error {
   readonly detail: string;
   readonly errors: Fault[];

@@ -4,8 +4,8 @@ import { currentAllowedAccounts } from './context/request-context.js';
 import { accountNotFound, type Fault } from './errors.js';
 
 /**
- * Asks which of these account codes exist. The accounts module answers the query, so that other modules need not read
- * the table of accounts.
+ * Asks which of the given account codes exist. The accounts module answers the query, so that other modules need not
+ * read the table of accounts.
  */
 export class FindKnownAccounts extends Query<string[]> {
   constructor(readonly accountCodes: AllowedAccounts) {
@@ -13,7 +13,7 @@ export class FindKnownAccounts extends Query<string[]> {
   }
 }
 
-/** Asks for the names of these accounts. The accounts module answers the query. */
+/** Asks for the names of the given accounts. The accounts module answers the query. */
 export class FindAccountNames extends Query<readonly { account_code: string; name: string }[]> {
   constructor(readonly accountCodes: readonly string[]) {
     super();

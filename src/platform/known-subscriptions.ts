@@ -7,7 +7,7 @@ export interface KnownSubscription {
 }
 
 /**
- * Asks which of these subscriptions exist, and to which accounts they belong. The notifications module answers the
+ * Asks which of the given subscriptions exist, and to which accounts they belong. The notifications module answers the
  * query, so that other modules need not read the table of subscriptions.
  */
 export class FindKnownSubscriptions extends Query<KnownSubscription[]> {

@@ -9,7 +9,7 @@ if (process.platform === 'linux') {
   try {
     setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // Some sandboxes forbid the system call, for example systemd's `@resources` filter. The thread then keeps its
+    // Some sandboxes forbid the system call, for example by systemd's `@resources` filter. The thread then keeps its
     // priority.
   }
 }

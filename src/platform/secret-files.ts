@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 const SECRETS = ['DATABASE_URL', 'SECRETS_KEY', 'OIDC_CLIENT_SECRET', 'SMTP_URL'];
 
 /**
- * Reads each secret `X` from the file that the variable `X_FILE` names. A line break at the end of the file is removed.
+ * Reads each secret `X` from the file that the `X_FILE` variable names. A line break at the end of the file is removed.
  * @param fault called for each faulty variable
  */
 export function withSecretFiles(

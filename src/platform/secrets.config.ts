@@ -7,7 +7,7 @@ import { ConfigError, type EnvironmentReader } from './environment-reader.js';
 export class SecretsConfig {
   /** The keys that encrypt stored secrets: 32 bytes each, newest first. */
   readonly keys: Buffer[];
-  /** The letter with which every generated code begins (setting `CELL`); empty for none. */
+  /** The letter with which every generated code begins (the `CELL` setting); empty if the cell has none. */
   readonly cell: string;
 
   constructor(read: EnvironmentReader, sandbox: boolean) {

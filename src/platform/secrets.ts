@@ -22,8 +22,8 @@ const PIECE_BYTES = 64 * 1024;
  * 5869) from a key of `SECRETS_KEY`. The newest key encrypts with AES-256-GCM; every listed key decrypts.
  *
  * Layout of an encrypted value: format (1 byte) · key id (4 bytes of the key's SHA-256) · IV (12) · tag (16) ·
- * ciphertext. `purpose` names the column and row of the value. It is authenticated but not stored, so a value that was
- * moved to a different column or row cannot be decrypted there.
+ * ciphertext. `purpose` names the column and row of the value. The purpose is authenticated but not stored, so a value
+ * that was moved to a different column or row cannot be decrypted there.
  */
 @Injectable()
 export class Secrets {
@@ -50,15 +50,15 @@ export class Secrets {
   }
 
   /**
-   * Returns a code for a record. If the setting CELL has a letter, the code begins with that letter, so that a proxy
-   * can route requests by this letter.
+   * Returns a code for a record. If the `CELL` setting contains a letter, the code begins with it, so that a proxy can
+   * route requests by this letter.
    */
   code(length: number): string {
     const { cell } = this.config;
     return cell + randomCode(length - cell.length);
   }
 
-  /** Returns a token of 256 random bits. If the setting CELL has a letter, the token begins with that letter. */
+  /** Returns a token of 256 random bits. If the `CELL` setting contains a letter, the token begins with it. */
   token(): string {
     return this.config.cell + randomToken();
   }
@@ -150,10 +150,10 @@ export function randomCode(length: number): string {
   return code;
 }
 
-/** The form of a {@link Secrets.token}, with or without the first letter from the setting CELL. */
+/** The form of a {@link Secrets.token}, with or without the letter from the `CELL` setting at the beginning. */
 export const GENERATED_TOKEN = /^[A-HJKMNP-TV-Z2-9]?[A-Za-z0-9_-]{43}$/;
 
-/** Returns `bytes` random bytes in base64url: 32 bytes make 43 characters. */
+/** Returns `bytes` random bytes in base64url: 32 bytes yield 43 characters. */
 export function randomToken(bytes = 32): string {
   return randomBytes(bytes).toString('base64url');
 }

@@ -1,6 +1,6 @@
-// Returns the processor time of the calling thread in milliseconds, without the time in which the thread waits for a
-// core. Node provides this time from version 22.19 on, and Linux always provides it. Elsewhere, the result is the
-// elapsed time.
+// Returns the processor time of the calling thread in milliseconds, without the time for which the thread waits for a
+// core. Node provides this time from version 22.19 on, and Linux always provides it. With an older Node on another
+// system, the result is the elapsed time.
 const { readFileSync } = require('node:fs');
 
 exports.threadMs = () => {

@@ -12,7 +12,7 @@ export class WorkerProcess<Job extends object, Result> {
   private child: ChildProcess | null = null;
 
   /**
-   * Prepares a process that is started when it gets its first job.
+   * Prepares a process. The process is started for its first job.
    * @param program the path of the program, which must be CommonJS
    * @param options options of Node.js for the process
    */

@@ -8,7 +8,7 @@ export class WorkerThread<Job, Result> {
   private worker: Worker | null = null;
 
   /**
-   * Prepares a thread that is started when it gets its first job.
+   * Prepares a thread. The thread is started for its first job.
    * @param program the path of the program that the thread runs
    */
   constructor(

@@ -6,8 +6,8 @@ import type { Logger } from './observability/logger.js';
 const POLL_MS = 1_000;
 
 /**
- * The base class of workers for jobs in the database, in processes with the role `delivery`. A worker polls the
- * database once a second, is woken when a new job is stored, and does one piece of work at a time. A shutdown waits
+ * The base class of workers for jobs in the database. Workers run in processes with the `delivery` role. A worker polls
+ * the database once a second, is woken when a new job is stored, and does one piece of work at a time. A shutdown waits
  * until the current piece of work is done.
  */
 export abstract class Worker implements OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -31,9 +31,9 @@ import { candidateHasOpenBooking } from './privacy.errors.js';
  *    committed. No notification with the old data can therefore appear after the notifications were rewritten
  *    (test/proof/model/records).
  * 5. A record that was erased before keeps its pseudonym and is not reported again.
- * 6. Everything is one transaction: a candidate is erased everywhere or nowhere.
+ * 6. The whole erasure is one transaction, so a candidate is erased everywhere or nowhere.
  *
- * Never write the candidate's id to the audit log or elsewhere during the erasure: the audit log is permanent.
+ * Never write the candidate's id to the audit log or elsewhere during the erasure, because the audit log is permanent.
  */
 @Injectable()
 export class Erasure {

@@ -7,7 +7,7 @@ import { TiedResults } from './tied-results.js';
 import { TiedResultsController } from './tied-results.controller.js';
 
 /**
- * The privacy module: export and erasure of candidates' data. Each other module handles the personal data in its own
+ * The privacy module, which exports and erases candidates' data. Each other module handles the personal data in its own
  * tables.
  */
 @Module({

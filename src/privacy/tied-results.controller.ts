@@ -6,8 +6,8 @@ import { ErasureJobPath, TiedResultsBody } from './privacy.dto.js';
 import { TiedResults } from './tied-results.js';
 
 /**
- * Serves a route for operators that erases exam results. These results are linked to an erased person only by a name,
- * so an operator decides which of them are the person's.
+ * Serves a route on which operators erase exam results. These results are linked to an erased person only by a name, so
+ * an operator decides which of them are the person's.
  */
 @ApiTags("Candidates' rights")
 @Access('admin')

@@ -25,7 +25,7 @@ export class TiedResults {
   ) {}
 
   /**
-   * Erases exam results that the erasure job lists, and removes them from its list.
+   * Erases exam results that the erasure job lists, and removes the results from the job's list.
    * @throws DomainError not_found, validation_error (`not_listed`)
    */
   async erase(jobId: string, ids: readonly string[]): Promise<void> {

@@ -11,7 +11,7 @@ export interface DeliveredBody {
    * nevertheless.
    */
   readonly refusal?: DomainError;
-  /** Whether the bytes are not parsed, because they are not JSON or not declared as JSON. */
+  /** Whether the bytes must not be parsed, because they are not JSON or are not declared as JSON. */
   readonly isOpaque?: boolean;
 }
 
@@ -45,8 +45,8 @@ export class DeliverAccountResult extends Command<void> {
 }
 
 /**
- * Assigns an unmatched result to an exam on behalf of an operator, who names the exam by the code of a booking or the
- * id of an eligibility.
+ * Assigns an unmatched result to an exam on behalf of an operator. The operator names the exam by the code of a booking
+ * or the id of an eligibility.
  * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled,
  * booking_not_found, eligibility_not_found, forbidden_operation
  */
@@ -61,8 +61,8 @@ export class AcceptUnmatchedResult extends Command<void> {
 }
 
 /**
- * Rejects an unmatched result on behalf of an operator, because it belongs to no exam. The result then no longer waits
- * for an operator, and is kept until its retention period is over.
+ * Rejects an unmatched result on behalf of an operator, because it belongs to no exam. After that, the result no longer
+ * waits for an operator. It is kept until its retention period is over.
  * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled
  */
 export class RejectUnmatchedResult extends Command<void> {
@@ -88,7 +88,7 @@ export class DecideOnResult extends Command<void> {
   }
 }
 
-/** Deletes unmatched results that, as an operator has decided, belong to a candidate whose data is erased. */
+/** Deletes unmatched results. An operator has decided that they belong to a candidate whose data is erased. */
 export class EraseUnmatchedResults extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -99,8 +99,8 @@ export class EraseUnmatchedResults extends Command<void> {
 }
 
 /**
- * Deletes the photos or the video links of an account's results that arrived before the given time; returns their
- * number.
+ * Deletes the photos or the video links of those results of an account that arrived before the given time. Returns the
+ * number of deleted photos or links.
  */
 export class ForgetMedia extends Command<number> {
   constructor(

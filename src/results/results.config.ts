@@ -2,7 +2,7 @@ import type { EnvironmentReader } from '../platform/environment-reader.js';
 
 /** The settings of the results module. */
 export class ResultsConfig {
-  /** The maximum size, in MiB, of the results that an account may store in a day; 0 means no limit. */
+  /** The maximum total size, in MiB, of the results that are stored for an account in a day; 0 means no limit. */
   readonly mibPerDay: number;
 
   constructor(read: EnvironmentReader) {

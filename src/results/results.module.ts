@@ -24,7 +24,7 @@ import { SameBodies } from './records/same-bodies.js';
 import { UnmatchedSweep } from './unmatched/unmatched-sweep.js';
 import { UnmatchedResultsController } from './unmatched/unmatched.controller.js';
 
-/** The results module: the two delivery routes, the matching and revisions of results, and unmatched results. */
+/** The results module, with the two delivery routes, the matching and revisions of results, and unmatched results. */
 @Module({
   controllers: [
     DeliveryController,

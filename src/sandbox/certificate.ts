@@ -4,8 +4,8 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
 /** Returns a self-signed certificate for localhost, 127.0.0.1 and ::1, and its key, both in PEM. */
 export async function certificateForLocalhost(notAfter: Date): Promise<{ cert: string; key: string }> {
-  // The library is imported only when a sandbox starts for the first time. It needs reflect-metadata, which is loaded
-  // by then.
+  // The library is imported only when a sandbox starts for the first time. The library needs reflect-metadata, which is
+  // already loaded at that time.
   const x509 = await import('@peculiar/x509');
   x509.cryptoProvider.set(webcrypto);
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

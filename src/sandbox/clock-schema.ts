@@ -23,8 +23,8 @@ export async function installClock(databaseUrl: string): Promise<void> {
     // An advisory lock makes processes that install the sandbox's clock at the same time wait for each other.
     await client.query(`SELECT pg_advisory_xact_lock(hashtext('sandbox.clock'))`);
     const path = await searchPath(client);
-    // The sandbox's schema is not on the search path here, so that the text of a column's default shows whether its
-    // `now()` is PostgreSQL's own function or the sandbox's.
+    // The sandbox's schema is not on the search path here. The text of a column's default therefore shows whether its
+    // `now()` is PostgreSQL's own function or the sandbox's function.
     await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
     for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
     const { rows: clock } = await client.query<{ ahead_ms: number }>('SELECT ahead_ms FROM sandbox.clock FOR UPDATE');
@@ -46,9 +46,9 @@ const CLOCK = [
 ];
 
 /**
- * Returns the SQL that creates the sandbox's time functions for an offset. The planner can inline these functions (one
- * expression of the declared volatility), so they cost no more than PostgreSQL's own functions. Replacing the functions
- * invalidates all plans.
+ * Returns the SQL that creates the sandbox's time functions for an offset. The planner can inline these functions,
+ * because each function is one expression of the declared volatility. The functions therefore cost no more than
+ * PostgreSQL's own functions. Replacing the functions invalidates all plans.
  */
 export function clockFunctions(aheadMs: number): string[] {
   const kinds = { now: 'STABLE', statement_timestamp: 'STABLE', clock_timestamp: 'VOLATILE' };

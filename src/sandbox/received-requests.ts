@@ -37,7 +37,7 @@ const LIST = prepared(
 );
 
 /**
- * SQL: the condition for requests about the bookings $1 or the eligibilities $2. Some requests about an eligibility
+ * The SQL condition for requests about the bookings $1 or the eligibilities $2. Some requests about an eligibility
  * contain no booking code.
  */
 const OF_CANDIDATE = 'booking_code = ANY ($1::text[]) OR svc_eligiblity_id = ANY ($2::text[])';

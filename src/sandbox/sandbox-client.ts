@@ -8,12 +8,12 @@ export interface Login {
   password: string;
 }
 
-/** Values for the examples of an operation, by the names of parameters and members. */
+/** Values for the examples of an operation. The keys are the names of parameters and members. */
 export type Values = Record<string, string>;
 
 /**
- * The values with which the examples of the OpenAPI document work in this sandbox: by operation, such as `GET
- * /admin/jobs/{job_id}`. The values under `*` apply to all operations.
+ * The values with which the examples of the OpenAPI document work in this sandbox. The keys are operations, such as
+ * `GET /admin/jobs/{job_id}`. The values under `*` apply to all operations.
  */
 export type OperationValues = Record<string, Values>;
 

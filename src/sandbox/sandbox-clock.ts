@@ -21,8 +21,8 @@ const ASK_AGAIN_MS = 10;
  */
 const LONGEST_WAIT_MS = 2_000;
 
-// SQL: the new time of the sandbox. The statement computes it, because the time functions in the sandbox's schema still
-// return the old time.
+// The SQL that computes the new time of the sandbox. The time functions in the sandbox's schema cannot be used here,
+// because they still return the old time.
 const MOMENT = `generation, ahead_ms, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
 const ADVANCE = prepared(
   'sandbox-clock-advance',
@@ -52,7 +52,7 @@ export type Move = { advanceS: number } | { to: Date };
  *    is the generation of the clock that the process uses.
  * 2. A move is one transaction. It writes the clock's row, the SQL time functions, everything that must exist before
  *    the new time begins, and the audit entry. A NOTIFY is sent after the commit. A process that misses the NOTIFY
- *    reads the clock's row when its listener polls the next time.
+ *    reads the clock's row at the next poll of its listener.
  * 3. The response to the move is sent once no process holds the lock of an older generation. From then on, every
  *    process and every statement uses the new time.
  */
@@ -109,8 +109,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationBootstrap, OnApp
         value,
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
-      // The requested time and the computed time are both compared with the maximum, because the computed time may be
-      // wrong by some microseconds if PostgreSQL's interval is very long.
+      // The requested time and the computed time are both compared with the maximum. The computed time may be wrong by
+      // some microseconds if PostgreSQL's interval is very long.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });

@@ -81,7 +81,7 @@ export class SandboxEvents {
     throw eventNotPossible.error();
   }
 
-  /** Delivers an exam result as a test driver does: on the route for registration results. */
+  /** Delivers an exam result in the same way as a test driver, on the route for registration results. */
   private async deliverResult(account: string, bookingCode: string, { booking_on }: Found): Promise<void> {
     const result = {
       examDate: formatDateTime(booking_on),

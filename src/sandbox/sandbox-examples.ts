@@ -28,8 +28,7 @@ const UNMATCHED = '/admin/unmatched-results/{id}';
  * object, so the examples work in any order. The objects are created by requests, as a client would create them.
  *
  * Objects that only operators read belong to a second account. The sample partners therefore get no notification about
- * the bookings in the sandbox's own account, and the catalogue of the sandbox's own account contains no entries to
- * delete.
+ * the bookings in the sandbox's own account. The catalogue of the sandbox's own account contains no entries to delete.
  */
 export class SandboxExamples {
   private candidates = 100;
@@ -180,8 +179,8 @@ export class SandboxExamples {
   }
 
   /**
-   * Creates partners, notifications in the error queue, and jobs, in the account that contains the sample partners. The
-   * jobs stay unfinished, because their partner is suspended.
+   * Creates partners, notifications in the error queue, and jobs. They belong to the account that contains the sample
+   * partners. The jobs stay unfinished, because their partner is suspended.
    */
   private async partners(): Promise<void> {
     const kept = await this.subscription('A partner');

@@ -27,11 +27,11 @@ interface Kept {
 }
 
 /**
- * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects the response: a
- * status, such as `/400`, is used as the response's status; `/slow` means 200 after a delay of 65 seconds; `/close`
- * closes the connection without a response; `/samples` means 200 for sample notifications and 400 for all others, like
- * a partner that recognizes no candidate. With any other segment, the response is 200. Every request is stored ({@link
- * ReceivedRequests}).
+ * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects the response. A
+ * status, such as `/400`, becomes the status of the response. With `/slow`, the response is 200 after a delay of 65
+ * seconds. With `/close`, the connection is closed without a response. With `/samples`, the response is 200 for sample
+ * notifications and 400 for all others, like that of a partner that recognizes no candidate. With any other segment,
+ * the response is 200. Every request is stored ({@link ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {

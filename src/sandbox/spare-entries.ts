@@ -3,8 +3,8 @@ import type { OperationValues, SandboxClient } from './sandbox-client.js';
 const CATALOGUE = '/admin/accounts/{account_code}';
 
 /**
- * Creates the entries that the examples of DELETE name: catalogue entries, and an alert that is disabled, because no
- * person in the sandbox receives its messages. Returns the values of these examples.
+ * Creates the entries that the examples of DELETE name: catalogue entries and an alert. The alert is disabled, because
+ * no person in the sandbox receives its messages. Returns the values of these examples.
  * @param accountCode the account in which to create the catalogue entries
  */
 export async function makeSpareEntries(client: SandboxClient, accountCode: string): Promise<OperationValues> {

@@ -69,7 +69,7 @@ export function refusalFaults(
 /**
  * Sets the vouchers of an eligibility: releases the vouchers that are not in the list, and redeems the new vouchers. A
  * voucher that the eligibility already has is kept, even if it could no longer be redeemed. A code that is listed twice
- * counts once. Returns the vouchers that cannot be redeemed. If there are any, nothing was changed.
+ * counts once. Returns the vouchers that cannot be redeemed. If any voucher cannot be redeemed, nothing is changed.
  *
  * The command runs in the current transaction, which must have locked the row of the eligibility.
  */

@@ -12,7 +12,7 @@ import {
   SetVouchersHandler,
 } from './vouchers.handlers.js';
 
-/** The vouchers module: it defines vouchers, redeems them for eligibilities, and releases them again. */
+/** The vouchers module, which defines vouchers, redeems vouchers for eligibilities, and releases vouchers again. */
 @Module({
   controllers: [VouchersController],
   providers: [

@@ -100,8 +100,8 @@ describe('permission to administer accounts', () => {
 });
 
 /**
- * The kinds of catalogue entries except tests and vouchers: for each kind, the path, the member that contains the code,
- * and two different definitions.
+ * The kinds of catalogue entries, without tests and vouchers. Each kind has its path, the member that contains the
+ * code, and two different definitions.
  */
 const KINDS = [
   {

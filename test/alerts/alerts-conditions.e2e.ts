@@ -31,7 +31,7 @@ async function partner(name: string): Promise<Subscribed> {
   return subscribed;
 }
 
-/** Waits for the n-th mail to a recipient, and returns it. */
+/** Waits until a recipient has received the n-th mail, and returns this mail. */
 async function arrived(recipient: string, n = 1): Promise<ReceivedMail> {
   return eventually(() => {
     const mails = alerted.to(recipient);
@@ -102,7 +102,7 @@ test('an alert reports a failure and an outage of a partner that began and ended
   const { account } = subscribed.scene;
   const failing = await alerted.watch(account, ['PARTNER_FAILING', 'PARTNER_RECOVERED'], { quiet_s: 900 });
   const down = await alerted.watch(account, ['PARTNER_DOWN', 'PARTNER_RECOVERED']);
-  // While the test holds the lock that every alert round needs, no round checks the alert conditions.
+  // The test holds the lock that every check of the alert conditions needs, so no check runs in the meantime.
   const client = await app.database.pool.connect();
   try {
     await client.query(`SELECT pg_advisory_lock(hashtext('alerts'))`);
@@ -136,7 +136,8 @@ test('an alert reports a failure and an outage of a partner that began and ended
     'The partner Brief Board was down',
     'The partner Brief Board accepts notifications again',
   ]);
-  // The partner fails for the second time within `quiet_s`, so neither this failure nor its recovery is reported.
+  // The partner fails for the second time within `quiet_s`, so the alert reports neither this failure nor the recovery
+  // from it.
   expect(alerted.to(failing)).toHaveLength(2);
 });
 
@@ -193,7 +194,7 @@ test('an alert reports the expiry of a certificate 14, 3 and 1 days in advance',
   const to = await alerted.watch(subscribed.scene.account, ['CERTIFICATE_EXPIRING']);
   const statistics = await subscribed.admin('GET', `subscriptions/${subscribed.id}/statistics`);
   const end = Date.parse(statistics.body.certificate_not_after);
-  // The service sends no requests to a partner that polls, so no alert reports that its certificate expires.
+  // The service sends no requests to a partner that polls, so no alert reports that the partner's certificate expires.
   const polls = { account_code: subscribed.scene.account, delivery: 'POLL' };
   const { body: polled } = await subscribed.admin('POST', 'subscriptions', polls);
   await app.given.sql('UPDATE subscriptions SET certificate_not_after = $2 WHERE id = $1', [polled.id, new Date(end)]);
@@ -229,8 +230,8 @@ test('an alert reports that a row of the audit log was changed', async () => {
 test('an alert reports that the delivery of notifications has stalled for half a minute', async () => {
   const subscribed = await partner('Stalled Board');
   const to = await alerted.watch(subscribed.scene.account, ['DELIVERY_STALLED']);
-  // The first constraint prevents the service from creating notifications for the event. The second prevents it from
-  // setting the event aside after this failure.
+  // The first constraint prevents the service from creating notifications for the event. After this failure, the
+  // service would mark the event and skip it from then on. The second constraint prevents the mark.
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await subscribed.booking();

@@ -52,7 +52,8 @@ async function recover(): Promise<void> {
 }
 
 /**
- * Waits for two sweeps of the alert conditions: the first may have read the conditions before the test changed them.
+ * Waits for two checks of the alert conditions. The first check may have read the conditions before the test changed
+ * them.
  */
 async function round(): Promise<void> {
   await sweep();
@@ -87,7 +88,8 @@ test('an alert reports a lasting condition once, and again if it recurs after qu
   await round();
   await goDown();
   await eventually(() => expect(mail.mails).toHaveLength(2), 20_000);
-  // The partner recovers and fails again within quiet_s: the message waits until quiet_s is over.
+  // The partner recovers, and fails again within `quiet_s`. The message about the second failure waits until `quiet_s`
+  // is over.
   await recover();
   await round();
   await goDown();

@@ -15,8 +15,8 @@ let webhook: Partner;
 beforeAll(async () => {
   mail = await MailServer.start();
   webhook = await startPartner();
-  // The service verifies webhook servers with the system's certificate authorities. The test adds its server's
-  // authority.
+  // The service verifies webhook servers with the certificate authorities of the system. The test adds the authority
+  // that signed the certificate of its own server.
   const original = tls.createSecureContext.bind(tls);
   jest
     .spyOn(tls, 'createSecureContext')

@@ -14,8 +14,8 @@ export const BOUND_RULES = [
 ] as const;
 
 /**
- * Maps a statement's declared reason for reading rows of several accounts to the folders in which the reason is
- * allowed. A reason that is not listed here is allowed in every folder.
+ * Maps each reason that a statement can declare for reading rows of several accounts to the folders in which the reason
+ * is allowed. A reason that is not listed here is allowed in every folder.
  */
 const PLACES: Readonly<Record<string, RegExp>> = {
   matching: /^src\/(results\/|platform\/platform-personal-data)/,
@@ -26,7 +26,7 @@ const PLACES: Readonly<Record<string, RegExp>> = {
 };
 const BY_KEY = new Set(['keyInHand', 'checkedByCaller']);
 
-/** Returns the rules of {@link BOUND_RULES} that a SQL statement breaks. */
+/** Returns those of the {@link BOUND_RULES} that an SQL statement breaks. */
 export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (typeof BOUND_RULES)[number][] {
   const unbound = unboundIn(text, schema);
   if (across === undefined) return unbound.length > 0 ? ['bounds-the-account'] : [];
@@ -40,25 +40,25 @@ export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (
 /**
  * Returns the tables with an account column that a statement reads or changes without limiting them to an account.
  *
- * A query limits a table to an account ("bounds" the table) by a condition that every row must fulfil (a term in WHERE,
- * in the ON clause of a join, or in USING):
- * 1. Its account equals, or is one of, *given* values: parameters, functions of parameters, or columns of a bound row.
- *   `($1 IS NULL OR account_code = ANY ($1))` counts, because null stands for an operator, who is not limited to an
- *   account.
- * 2. One of its keys equals a column of a bound row, or is among the rows of a bound subquery. A key is a column that
- *   alone is a primary key, a unique key or a foreign key: rows joined by it belong to the same account. Other columns,
- *   such as a candidate's id, are equal in many accounts.
+ * A query limits a table to an account ("bounds" the table) by a condition that every row must fulfil. Such a condition
+ * is a term in WHERE, in the ON clause of a join, or in USING. A condition of one of these two kinds bounds the table:
+ * 1. The account of the row equals a *given* value, or is one of several *given* values. Given values are parameters,
+ *    functions of parameters, and columns of a bound row. `($1 IS NULL OR account_code = ANY ($1))` counts, because
+ *    null stands for an operator, who is not limited to an account.
+ * 2. A key of the row equals a column of a bound row, or is among the rows of a bound subquery. A key is a column that
+ *    alone is a primary key, a unique key or a foreign key, so that rows joined by the key belong to the same account.
+ *    Other columns, such as a candidate's id, can be equal in many accounts.
  *
- * A key that is a parameter does not bound a table; the caller must state its origin as a reason (`acrossAccounts`). An
- * inserted row contains its account. ON CONFLICT DO UPDATE must conflict on a key that contains the account, or on a
- * key of rule 2. Every branch of an OR must bound the table.
+ * A key that is a parameter does not bound a table. The statement must then declare a reason that names the origin of
+ * the key (`acrossAccounts`). An inserted row contains its account. ON CONFLICT DO UPDATE must conflict on a key that
+ * contains the account, or on a key as in condition 2. Every branch of an OR must bound the table.
  */
 function unboundIn(text: string, schema: Schema, keysInHand = false): string[] {
   const reading = new Reading(schema, keysInHand);
   return [...new Set(statementsOf(text).flatMap((statement) => reading.of(statement, null, new Map()).open))].sort();
 }
 
-/** Returns whether the statement returns the account of each row, so that the caller can check it. */
+/** Returns whether the statement returns the account of each row. The caller can then check the account. */
 function answersWithAccount(text: string, schema: Schema): boolean {
   const reading = new Reading(schema, true);
   return statementsOf(text).every((statement) => {

@@ -7,7 +7,7 @@ const script = join(__dirname, '../../scripts/advisories.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-advisories-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs the check of advisories with a substitute for npm that prints the given texts. */
+/** Runs scripts/advisories.mjs with a substitute for npm that prints the given texts. */
 function advisories(printed: object | string, error = '') {
   writeFileSync(join(folder, 'out'), typeof printed === 'string' ? printed : JSON.stringify(printed));
   writeFileSync(join(folder, 'err'), error);

@@ -5,8 +5,8 @@ type Statement = Omit<SqlText, 'file'>;
 type Assemble = (module: LoadedModule, database: object) => unknown;
 
 /**
- * Sample filters for notifications: an operator's filter, a filter of staff with access to some accounts, and a filter
- * with every member.
+ * Sample filters for notifications: a filter of an operator, a filter of staff with access to some accounts, and a
+ * filter that has every member.
  */
 const FILTERS = [
   {},
@@ -27,8 +27,8 @@ const KINDS = ['RESEND', 'REPLAY', 'RESOLVE'];
 const NOBODY = { follow: () => undefined };
 
 /**
- * Builds the statements that depend on parameters. Each function runs with a database that records the statements. A
- * test fails if a function is missing from this list.
+ * Builds the statements whose text depends on parameters. Each function gets a database that only records the
+ * statements. A test fails if this list lacks a function of the sources.
  */
 const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/auth/tokens/token-sweep.ts: sweep': ({ exports }, database) =>
@@ -41,7 +41,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const preparation = new exports.JobPreparation(database);
     for (const kind of KINDS)
       for (const filter of FILTERS)
-        // The sample filter of a replay names one partner, as every filter of a replay does.
+        // The sample filter for a replay names one partner, because every filter of a replay must do so.
         await preparation.prepare({
           id: 'J',
           kind,
@@ -94,16 +94,16 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const { query } = database as { query: (statement: Statement) => void };
     for (const text of evaluate('clockFunctions(1000)') as string[]) query({ text });
   },
-  // These functions build statements about a channel, settings or a database. The statements name no table, so they are
-  // not checked.
+  // These functions build statements about a channel, settings or a database. The statements name no table, and are
+  // therefore not checked.
   'src/platform/database/listener.ts: open': () => undefined,
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,
-  // The function `send` builds no statement: it only sends statements that are declared elsewhere.
+  // The `send` function builds no statement. It only sends statements that are declared elsewhere.
   'src/platform/database/statement-retries.ts: send': () => undefined,
 };
 
-/** The names of the known functions that build statements. */
+/** The names of the functions that are known to build statements. */
 export const assemblers = Object.keys(ASSEMBLED).sort();
 
 export async function assembledIn(loader: Loader): Promise<SqlText[]> {

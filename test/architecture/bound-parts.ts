@@ -2,8 +2,8 @@ import type { Schema } from './schema';
 import { type Tree, walk } from './sql-tree';
 
 /**
- * The origin of a value in SQL: only parameters (`given`), rows that are limited to an account (`bound`), or other rows
- * (`open`).
+ * The origin of a value in SQL. A `given` value comes only from parameters, a `bound` value from rows that are limited
+ * to an account, and an `open` value from other rows.
  */
 export type Origin = 'given' | 'bound' | 'open';
 
@@ -13,15 +13,15 @@ export interface Source {
   readonly columns: ReadonlySet<string> | null;
   readonly keys: ReadonlySet<string>;
   origin: Origin;
-  /** Evaluates a subquery again after more tables of the query turned out to be limited to an account. */
+  /** Evaluates a subquery again, after further tables of the query were found to be limited to an account. */
   readonly again?: () => Origin;
 }
 
 interface Condition {
   readonly term: Tree;
   /**
-   * The tables and subqueries that a condition may limit to an account; for an outer join, only those on its nullable
-   * side.
+   * The tables and subqueries that a condition may limit to an account. For an outer join, they are only those on the
+   * nullable side of the join.
    */
   readonly bounds: readonly Source[];
 }
@@ -42,8 +42,8 @@ export interface Found {
 export const ACCOUNT = 'account_code';
 export const ACCOUNTS = new Set(['account_codes', 'staff_account_codes']);
 /**
- * Columns that refer to another table without a foreign key, because the reference is kept as history after the row in
- * the other table has been deleted.
+ * Columns that refer to another table without a foreign key. They have no foreign key because the reference is kept as
+ * history after the row in the other table has been deleted.
  */
 export const NAMED: Readonly<Record<string, readonly string[]>> = {
   audit_log: ['subject'],
@@ -80,7 +80,10 @@ export function renamed(alias: Tree): ReadonlySet<string> | null {
   return names.length > 0 ? new Set(names) : null;
 }
 
-/** Returns the names of a query result's columns; null when the query selects `*` and the columns are unknown. */
+/**
+ * Returns the names of the columns in a query's result; null when the query selects `*` from a source with unknown
+ * columns.
+ */
 export function namesOf(list: Tree, { sources }: Block): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { ResTarget: target } of (list ?? []) as Tree[]) {

@@ -44,12 +44,13 @@ export class Reading {
         columns: null,
       };
     }
-    // EXPLAIN, DECLARE, COPY (…) and similar statements contain a query, which is analysed.
+    // A statement of another kind that contains a query, such as EXPLAIN or COPY (…), is reported, because its query is
+    // not analysed.
     const inner = [...walk(node)].filter(([name]) => /^(Select|Insert|Update|Delete|Merge|Copy)Stmt$/.test(name));
     return { open: inner.length === 0 ? [] : [`(${kind})`], origin: 'given', columns: null };
   }
 
-  /** Analyses the queries of a WITH clause in order, because each query may use the earlier ones. */
+  /** Analyses the queries of a WITH clause in order, because each query may use the earlier queries. */
   private withOf(node: Tree, outer: Block | null, known: ReadonlyMap<string, Found>): [Map<string, Found>, string[]] {
     const ctes = new Map(known);
     const open: string[] = [];
@@ -147,7 +148,7 @@ export class Reading {
       const columns = listed.length > 0 ? new Set<string>(listed) : renamed(alias);
       const name = (alias?.aliasname ?? '') as string;
       const again = () => this.originOf(functions, block);
-      // A function in FROM that returns a single column gives this column the name of the function.
+      // If a function in FROM returns a single column, this column has the name of the function.
       return add({ name, table: null, columns: columns ?? new Set([name]), keys: NONE, origin: 'open', again });
     }
     const { jointype, larg, rarg, quals, usingClause } = part.JoinExpr;
@@ -168,8 +169,8 @@ export class Reading {
   }
 
   /**
-   * Evaluates the conditions repeatedly until no further table is found to be limited to an account, because a limited
-   * table can limit the tables that are joined to it.
+   * Evaluates the conditions repeatedly until no further table is found to be limited to an account. Repetition is
+   * needed because a limited table can limit the tables that are joined to it.
    */
   private settled(block: Block, node: Tree, before: readonly string[], list: Tree): Found {
     if (node.whereClause) block.conditions.push({ term: node.whereClause, bounds: block.sources });
@@ -228,7 +229,7 @@ export class Reading {
       if (term.BoolExpr.boolop !== 'OR_EXPR') return false;
       const [rest, nulls] = [args.filter((arg) => !isNullTest(arg)), args.filter(isNullTest)];
       const given = new Set(rest.flatMap(parametersOf));
-      // In `$1 IS NULL OR account_code = ANY ($1)`, the parameter that is compared with null must be the one that lists
+      // In `$1 IS NULL OR account_code = ANY ($1)`, both occurrences of `$1` must be the same parameter, which lists
       // the accounts.
       const isOperator = nulls.every(
         (arg) => this.originOf(arg, block) === 'given' && parametersOf(arg).every((it) => given.has(it)),
@@ -307,7 +308,7 @@ export class Reading {
     return [];
   }
 
-  /** Returns the origin of an expression: the origin of its columns and subqueries, or `given` if it has neither. */
+  /** Returns the origin of the columns and subqueries of an expression; `given` if the expression has neither. */
   private originOf(expression: Tree, block: Block): Origin {
     const origins: Origin[] = [];
     const visit = (tree: Tree): void => {
@@ -316,8 +317,7 @@ export class Reading {
         if (tree.SelectStmt) origins.push(this.of(tree, block, block.ctes).origin);
         else if (tree.ColumnRef) {
           const sources = this.sourcesNamedBy(tree.ColumnRef.fields, block);
-          // When USING merges columns of several tables, the merged column is limited to an account if one of these
-          // tables is.
+          // A column that USING merges is limited to an account if it is limited in one of the merged tables.
           const known = sources.find(({ origin }) => origin !== 'open');
           origins.push(sources.length === 0 ? 'open' : (known?.origin ?? 'open'));
         } else for (const value of Object.values(tree as object)) visit(value);

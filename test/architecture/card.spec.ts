@@ -14,7 +14,7 @@ const PACKAGES = [
 ];
 const TOP = ['package.json', 'tsconfig.json', 'nest-cli.json', 'src', 'test', 'ormconfig.ts', 'docker-compose.yml'];
 
-/** Returns the base class that a class's declaration names; undefined if the file does not declare the class. */
+/** Returns the base class in the declaration of a class; undefined if the file does not declare the class. */
 function baseOf(file: string, name: string): string | undefined {
   const declared = nodesOf(root, file).find(
     (node): node is ts.ClassDeclaration => ts.isClassDeclaration(node) && node.name?.text === name,

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 
 /**
- * Every code block of the documents is compiled for its language. Each block that can run on this machine is run
- * unchanged.
+ * These tests compile every code block of the documents for its language. Each block that can run on this machine is
+ * also run, unchanged.
  */
 const root = join(__dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
@@ -22,8 +22,8 @@ const documents = [
 ];
 
 /**
- * Maps each section of the documents that contains code to the test that runs the code, or to the reason why no test
- * does.
+ * Maps each section of the documents that contains code to the test that runs the code. If no test runs the code, maps
+ * the section to the reason.
  */
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
@@ -122,7 +122,7 @@ const blocksOf = (text: string) =>
     code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 
-/** Returns the sections with a code block that is not a diagram, each as `document: heading`. */
+/** Returns the sections of a document that contain a code block other than a diagram, each as `document: heading`. */
 function sectionsOf(document: string): string[] {
   const sections = new Set<string>();
   let section = '';

@@ -10,14 +10,17 @@ interface Codes {
   readonly declared: string[];
 }
 
-/** Returns the fault codes in an expression: a single code, or both alternatives of a conditional expression. */
+/**
+ * Returns the fault codes in an expression. The expression is a single code, or a conditional expression with two
+ * codes.
+ */
 function textOf(node: ts.Node | undefined): string[] {
   if (node === undefined) return [];
   if (ts.isConditionalExpression(node)) return [...textOf(node.whenTrue), ...textOf(node.whenFalse)];
   return ts.isStringLiteral(node) && CODE.test(node.text) ? [node.text] : [];
 }
 
-/** Returns the fault codes that a source text uses, and those that it declares. */
+/** Returns the fault codes that a source text uses, and the fault codes that it declares. */
 function codesIn(text: string): Codes {
   const codes: Codes = { answered: [], declared: [] };
   const visit = (node: ts.Node): void => {
@@ -73,7 +76,7 @@ describe('the codes of faults', () => {
   });
 });
 
-/** Hides the declarations of problems in a source text, because this check covers only the codes of faults. */
+/** Removes the declarations of problems from a source text, because this check covers only the codes of faults. */
 function onlyFaults(text: string): string {
   return text.replaceAll('defineProblem(', 'ignored(');
 }

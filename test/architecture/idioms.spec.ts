@@ -6,8 +6,8 @@ const root = join(__dirname, '../..');
 const planted = join(__dirname, 'violations');
 
 /**
- * Existing exceptions: files with handlers whose names do not end with .handlers.ts, and controllers that query the
- * database themselves. Do not add to this list.
+ * Existing exceptions to the rules. They are files with handlers whose names do not end with .handlers.ts, and
+ * controllers that query the database themselves. Do not add to this list.
  */
 const EXCEPTIONS = {
   'handlers are in *.handlers.ts': [
@@ -44,8 +44,8 @@ function controllersWithDatabase(folder: string): string[] {
 }
 
 /**
- * Returns the files that contain a NOTIFY. In a transaction, a NOTIFY is dangerous: the COMMIT fails when PostgreSQL's
- * notification queue is full.
+ * Returns the files that contain a NOTIFY. A NOTIFY in a transaction is dangerous, because the COMMIT fails when
+ * PostgreSQL's notification queue is full.
  */
 function notifyingFiles(folder: string): string[] {
   return sourcesIn(folder).filter((file) =>

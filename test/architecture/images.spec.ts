@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 const read = (path: string) => readFileSync(join(__dirname, '../..', path), 'utf8');
 
-/** Matches an image of Node.js with its full version, and with its digest if it has one. */
+/** Matches a Node.js image with its full version, and also with its digest if there is one. */
 const FULL = /^node:(\d+\.\d+\.\d+)-[a-z]+-slim(@sha256:[0-9a-f]{64})?$/;
 
 /**
- * Returns the images from which a Dockerfile builds, with the values of its arguments filled in. The names of its own
+ * Returns the images from which a Dockerfile builds, with the values of its arguments filled in. The Dockerfile's own
  * build stages are omitted.
  */
 function basesOf(dockerfile: string): string[] {

@@ -6,14 +6,16 @@ import { nodesOf } from './sources';
 
 const TYPESCRIPT = { parser: { syntax: 'typescript' as const, decorators: true }, target: 'es2022' as const };
 
-/** A source file that was loaded as a module. */
+/** A source file that has been loaded as a module. */
 export interface LoadedModule {
   readonly exports: Record<string, any>;
-  /** Evaluates an expression in which all names are declared or imported by the loaded module. */
+  /**
+   * Evaluates an expression in the scope of the module. The module must declare or import all names in the expression.
+   */
   evaluate: (expression: ts.Expression | string) => unknown;
 }
 
-/** Loads sources with their real imports, and evaluates constants that a module does not export. */
+/** Loads sources with their real imports. Evaluates constants that a module does not export. */
 export class Loader {
   private readonly modules = new Map<string, LoadedModule>();
 
@@ -70,7 +72,8 @@ export class Loader {
 }
 
 /**
- * Returns the names that a module imports. They must be known, because SWC renames them when it compiles the module.
+ * Returns the names that a module imports. They are needed because SWC renames imported names when it compiles the
+ * module.
  */
 function importsIn(nodes: readonly ts.Node[]): ReadonlyMap<string, { from: string; as: string }> {
   const imported = new Map<string, { from: string; as: string }>();

@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 const manifestsIn = (file: string) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
-// Helm's renderings of deploy/chart; scripts/helm.mjs checks that they are up to date.
+// These are Helm's renderings of deploy/chart. scripts/helm.mjs checks that they are up to date.
 const manifests = manifestsIn('test/fixtures/chart/plain.yaml');
 const everything = manifestsIn('test/fixtures/chart/everything.yaml');
 const cells = ['A', 'B'].map((letter) => ({
@@ -27,7 +27,7 @@ const named = (kind: string) => manifests.filter((manifest) => manifest.kind ===
 const pods = manifests.flatMap(({ spec }) => (spec['template'] ? [spec['template'].spec as Record<string, any>] : []));
 
 /**
- * Checks manifests against the types of Kubernetes' own OpenAPI document: finds unknown members, wrong types and
+ * Checks manifests against the types in Kubernetes' own OpenAPI document. Finds unknown members, wrong types and
  * missing members.
  */
 function faultsOf(checked: Manifest[]): string[] {
@@ -56,7 +56,7 @@ describe('the manifests that the Helm chart renders', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
-    // ServiceMonitor is not checked, because it is a type of the Prometheus operator, not of Kubernetes.
+    // ServiceMonitor is not checked, because this type belongs to the Prometheus operator and not to Kubernetes.
     expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 
@@ -249,7 +249,7 @@ describe('the manifests that the Helm chart renders', () => {
 });
 
 describe('the compose files', () => {
-  // The `$schema` member is removed, because Ajv does not know this spelling of the URI of draft-07.
+  // The `$schema` member is removed, because Ajv does not recognise this spelling of the URI of draft-07.
   const { $schema, ...schema } = JSON.parse(read('test/fixtures/compose/compose-spec.json')) as Record<string, object>;
   const isCompose = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
   const faultsIn = (file: string, from = '', to = '') => {
@@ -335,8 +335,8 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
     const ready = asked.filter((line) => line.includes('pg_isready'));
     expect(ready.length).toBeGreaterThan(0);
-    // The health check of PostgreSQL must use TCP: over its Unix socket, PostgreSQL seems ready while the image still
-    // initialises it.
+    // The health check of PostgreSQL must use TCP. Over its Unix socket, PostgreSQL would seem ready while the image is
+    // still initialising it.
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 

@@ -13,7 +13,7 @@ const blocks = (language: string) =>
 type Headers = Record<string, string | undefined>;
 type Store = (id: string, notification: unknown) => Promise<boolean>;
 
-/** Runs the code in docs/notifications.md unchanged. */
+/** Runs the code blocks of docs/notifications.md unchanged. */
 const { isGenuine, receiver } = compileFunction(`${blocks('js').join('\n')}\nreturn { isGenuine, receiver };`, [
   'require',
 ])(createRequire(__filename)) as {

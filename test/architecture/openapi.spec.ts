@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import { problemCatalogue } from '../../src/platform/errors';
 import '../../src/app.module';
 
-/** The document under test is docs/openapi.json, which test/http/routes.e2e.ts compares with the code. */
+/** The tests in this file check docs/openapi.json. test/http/routes.e2e.ts compares this document with the code. */
 type Json = Record<string, any>;
 const text = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
 const document = JSON.parse(text) as Json;
@@ -123,7 +123,7 @@ describe('every response', () => {
       );
     });
     expect(faults).toEqual([]);
-    // An invalid example shows that the check of examples finds errors.
+    // This invalid example shows that the check of examples can find errors.
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 

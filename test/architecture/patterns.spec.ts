@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Checks that a pattern of the document means the same with and without the `u` flag, and in the dialects of Python,
- * RE2 and Java, because code generators and validators with all of these dialects read it.
+ * Checks that a pattern of the document has the same meaning with and without the `u` flag, and in the dialects of
+ * Python, RE2 and Java. Code generators and validators with all of these dialects read the document.
  */
 const document = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
 
@@ -18,8 +18,8 @@ const unportable = (pattern: string): string[] =>
   pattern.replaceAll(/\\x[0-9a-f]{2}|\\[\\/.^$|?*+()[\]{}-]/g, '').match(/\\.|\(\?.|[*+?}][+?]|&&|\[\[|\[\]/g) ?? [];
 
 /**
- * The texts on which the patterns are tried. tools/openapi also passes them to the regular-expression engines of other
- * languages.
+ * The texts that are matched against the patterns. tools/openapi also passes these texts to the regular-expression
+ * engines of other languages.
  */
 const TEXTS = JSON.parse(readFileSync(join(__dirname, 'pattern-texts.json'), 'utf8')) as string[];
 

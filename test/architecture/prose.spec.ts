@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { faultsOf, filesIn, passagesOfMarkdown, passagesOfProgram, programsIn, read } from './prose';
 
 /**
- * Checks the rules of prose that a program can judge: the first words of sentences, and words that only this project
- * uses.
+ * Checks those rules of prose that a program can judge: the first words of sentences, and the words that only this
+ * project uses.
  */
 const root = join(__dirname, '../..');
 
@@ -13,7 +13,7 @@ const documents = [
   ...['docs', 'clients', 'bench'].flatMap((folder) => filesIn(root, folder, ['.md'])),
 ];
 
-/** Collects the summaries and descriptions of the OpenAPI document; its examples are data. */
+/** Collects the summaries and descriptions in the OpenAPI document. Examples are skipped, because they are data. */
 function textsOf(value: unknown): string[] {
   if (value === null || typeof value !== 'object') return [];
   return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {

@@ -2,9 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/**
- * Words that only this project uses, each with the usual word of the field. Words in code (`gathering`) are skipped.
- */
+/** Words that only this project uses, each with the usual word for it. Words in backticks (`gathering`) are skipped. */
 const PRIVATE_WORDS: [RegExp, string][] = [
   [/\b(?:is|are|was|were|be|been|being) told\b/i, 'is notified, is informed'],
   [/\btells? (?:of|apart)\b/i, 'reports, shows'],
@@ -31,7 +29,7 @@ function sentencesOf(passage: string): string[] {
   return passage.split(/(?<=[.!?]["”)*_]*)\s+/).map((sentence) => sentence.replace(/^["“(*_]+/, ''));
 }
 
-/** Finds words that only this project uses, and sentences other than questions that begin with a relative pronoun. */
+/** Finds words that only this project uses, and sentences that begin with a relative pronoun. Questions are allowed. */
 export function faultsOf(passage: string): Fault[] {
   const plain = passage
     .replaceAll(/`[^`]*`|[\w./-]+\.(?:tsx?|mjs|cjs)\b/g, 'code')
@@ -49,7 +47,7 @@ export function faultsOf(passage: string): Fault[] {
   });
 }
 
-/** Splits Markdown into paragraphs, headings, list items and table cells, without code blocks. */
+/** Splits Markdown into paragraphs, headings, list items and table cells. Code blocks are omitted. */
 export function passagesOfMarkdown(markdown: string): string[] {
   return markdown
     .replaceAll(/^( *)```[^]*?^\1```$/gm, '')
@@ -76,7 +74,7 @@ export function commentsOf(source: string): string[] {
   return [...blocks, ...lines];
 }
 
-/** Extracts the titles of tests, including those of `each`, from a program's text. */
+/** Extracts the titles of tests from a program's text, including the titles of tests that are declared with `each`. */
 export function titlesOf(source: string, functions = ['describe', 'it', 'test']): string[] {
   const called = new RegExp(`^(?:${functions.join('|')})(?:\\.each)?$`);
   const titles: string[] = [];
@@ -93,7 +91,7 @@ export function titlesOf(source: string, functions = ['describe', 'it', 'test'])
   return titles;
 }
 
-/** Lists the files below a folder with one of the extensions, except for installed and built files. */
+/** Lists the files below a folder that have one of the extensions. Installed and built files are omitted. */
 export function filesIn(root: string, folder: string, endings: string[]): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .flatMap((entry) => {
@@ -104,7 +102,9 @@ export function filesIn(root: string, folder: string, endings: string[]): string
     .sort();
 }
 
-/** Programs that are generated from the OpenAPI document. The prose of the document is checked instead. */
+/**
+ * Programs that are generated from the OpenAPI document. They are not checked, because the prose of the document is.
+ */
 const GENERATED = ['clients/typescript/src/openapi.ts'];
 
 /** Lists the hand-written programs in the folders. */

@@ -3,11 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FOLDER = join(__dirname, '../../src/migrations');
-/** A line `<SHA-256> <file>` for each migration of a release; release.mjs writes these lines. */
+/**
+ * The list of released migrations, with a line `<SHA-256> <file>` for each migration. release.mjs writes these lines.
+ */
 const RELEASED = readFileSync(join(__dirname, '../fixtures/released-migrations.txt'), 'utf8');
 
 /**
- * Returns the released files whose content has changed since the release, and those for which `read` returns undefined.
+ * Returns the released files whose content has changed since the release, and the files for which `read` returns
+ * undefined.
  */
 function changedFiles(read: (file: string) => string | undefined): string[] {
   return RELEASED.trim()

@@ -12,7 +12,9 @@ const manifest = (folder: string) =>
     version: string;
   };
 
-/** Returns the directory of a package, resolved from another package as Node does; null if it is not installed. */
+/**
+ * Returns the directory of a package that another package imports, as Node would find it; null if it is not installed.
+ */
 function found(name: string, from: string): string | null {
   for (let folder = from; folder.startsWith(root); folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name);
@@ -21,7 +23,7 @@ function found(name: string, from: string): string | null {
   return null;
 }
 
-/** Finds the runtime packages, by following the service's dependencies through node_modules. */
+/** Finds the packages that the service needs at run time, by following its dependencies through node_modules. */
 function running(): Set<string> {
   const seen = new Set([root]);
   for (const folder of seen) {
@@ -44,7 +46,7 @@ it('the bill of materials lists every package of the running service, each with 
   const packages = [...running()];
   expect(packages.length).toBeGreaterThan(150);
   expect(packages.filter((name) => !listed.has(name))).toEqual([]);
-  // The image contains typescript: it is an optional peer dependency of a runtime package, and is installed for
-  // development.
+  // The image contains the typescript package. It is installed for development, and is an optional peer dependency of a
+  // runtime package.
   expect(listed).toContain(`typescript@${manifest(join(root, 'node_modules/typescript')).version}`);
 });

@@ -5,7 +5,7 @@ const root = join(__dirname, '../..');
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const document = read('docs/security.md');
 
-/** Maps the names of the files that have the given ending and are below the folder to their paths. */
+/** Maps names of files to their paths, for the files below the folder that have the given ending. */
 const filesByName = (folder: string, ending: string) =>
   new Map(
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -15,7 +15,7 @@ const filesByName = (folder: string, ending: string) =>
 const specs = filesByName('src', '.spec.ts');
 const suites = filesByName('test', '.e2e.ts');
 
-/** Returns the test file to which a name in the documents refers; null when there is none. */
+/** Returns the test file to which a name in the documents refers; null if the file does not exist. */
 function fileOf(name: string): string | null {
   return (name.endsWith('.spec.ts') ? specs.get(name) : suites.get(`${name}.e2e.ts`)) ?? null;
 }

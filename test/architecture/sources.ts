@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import ts from 'typescript';
 
-/** Returns the module of a file: `auth` for `src/auth/…`; null for a file that is in no module's folder. */
+/** Returns the module of a file, such as `auth` for `src/auth/…`; null if the file is not in the folder of a module. */
 export function moduleOf(file: string): string | null {
   return /^src\/([^/]+)\//.exec(file)?.[1] ?? null;
 }

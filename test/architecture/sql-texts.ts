@@ -9,18 +9,18 @@ export interface SqlText {
   readonly file: string;
   readonly text: string;
   readonly name?: string;
-  /** The declared reason why the statement reads across accounts. */
+  /** The reason that the statement declares for reading rows of several accounts. */
   readonly across?: string;
 }
 
 export interface SqlTexts {
   readonly statements: readonly SqlText[];
-  /** The places where a statement is assembled from run-time values, as `file: function`. */
+  /** The functions that assemble a statement from run-time values, as `file: function`. */
   readonly assembled: readonly string[];
 }
 
-// The check skips these files: programs, because they would run when they are loaded; functions that build other
-// modules' statements; and code that only migrations use.
+// The check skips these files. Some are programs, which would run when they are loaded. Others build the statements of
+// other modules, or are used only by migrations.
 const NO_STATEMENTS = new Set([
   'src/main.ts',
   'src/admin.ts',
@@ -36,7 +36,8 @@ const MEMBERS = new Set(['name', 'text', 'values', 'across']);
 const isText = (node: ts.Node): boolean => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
 
 /**
- * Returns the expressions that declare the SQL statement at a node of the source: its text, its name and its reason.
+ * Returns the expressions that declare the SQL statement at a node of the source. They are the text, the name and the
+ * reason of the statement.
  */
 function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   if (ts.isCallExpression(node)) {
@@ -62,7 +63,10 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   return 'text' in statement ? statement : null;
 }
 
-/** Returns whether the expression uses a local variable or parameter, whose value is unknown until the code runs. */
+/**
+ * Returns whether the expression uses a local variable or a parameter, so that its value is unknown until the code
+ * runs.
+ */
 function isLocal(expression: ts.Expression): boolean {
   let local = false;
   const declares = (scope: ts.Node, name: string): boolean => {
@@ -77,8 +81,8 @@ function isLocal(expression: ts.Expression): boolean {
   const visit = (node: ts.Node): void => {
     if (node.kind === ts.SyntaxKind.ThisKeyword) local = true;
     if (ts.isIdentifier(node) && isReference(node))
-      // Only the scopes that enclose the expression are searched: names that the expression itself declares are not
-      // local variables of the code around it.
+      // Only the scopes that enclose the expression are searched. Names that the expression itself declares are not
+      // local variables of the surrounding code.
       for (let scope: ts.Node = expression.parent; !ts.isSourceFile(scope); scope = scope.parent)
         if ((ts.isFunctionLike(scope) || ts.isForOfStatement(scope)) && declares(scope, node.text)) local = true;
     node.forEachChild(visit);
@@ -103,7 +107,8 @@ function functionOf(node: ts.Node): string {
 }
 
 /**
- * Returns every statement of the sources, except those of migrations. Constants in a statement have their real values.
+ * Returns every statement of the sources, except the statements of migrations. Constants in a statement are replaced
+ * with their values.
  */
 export function sqlTextsIn(root: string, loader: Loader): SqlTexts {
   const statements: SqlText[] = [];
@@ -133,8 +138,8 @@ const NAMES_A_TABLE =
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /**
- * Returns the SQL fragments that name a table and belong to no declared statement, as `file: table`, because an
- * undeclared statement would not be checked.
+ * Returns the SQL fragments that name a table but belong to no declared statement, as `file: table`. Such a fragment
+ * would not be checked.
  */
 export function strayIn(root: string, tables: ReadonlySet<string>, statements: readonly SqlText[]): string[] {
   const all = plain(statements.map(({ text }) => text).join(' '));

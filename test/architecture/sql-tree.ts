@@ -1,6 +1,9 @@
 import { loadModule, parseSync } from 'libpg-query';
 
-/** A node of PostgreSQL's parse tree, in libpg-query's form: `{ SelectStmt: { … } }`, or its content. */
+/**
+ * A node of PostgreSQL's parse tree in the form of libpg-query: `{ SelectStmt: { … } }`, or the content of such an
+ * object.
+ */
 
 export type Tree = any;
 
@@ -10,7 +13,7 @@ export interface Touched {
   readonly changes: boolean;
 }
 
-/** Loads PostgreSQL's parser; await it before any statement is parsed. */
+/** Loads PostgreSQL's parser. Await the returned promise before any statement is parsed. */
 export const loadParser = loadModule;
 
 /**
@@ -35,8 +38,8 @@ const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
 const isRelation = (kind: string): boolean => kind === 'RangeVar' || kind === 'relation';
 
 /**
- * Returns the tables that a statement names, including its subqueries: those that it reads, and those that it writes or
- * locks.
+ * Returns the tables that a statement or its subqueries name. Each table is marked if the statement writes or locks its
+ * rows.
  */
 export function tablesOf(text: string): Touched[] {
   const tree = statementsOf(text);
@@ -51,7 +54,7 @@ export function tablesOf(text: string): Touched[] {
     for (const { LockingClause: lock } of (node.lockingClause ?? []) as Tree[]) {
       const names: string[] = (lock.lockedRels ?? []).map((locked: Tree) => locked.RangeVar.relname as string);
       for (const [at, part] of walk(node.fromClause))
-        // FOR UPDATE without OF locks all tables of the FROM clause, including those of its subqueries.
+        // FOR UPDATE without OF locks rows of all tables in the FROM clause, including the tables of its subqueries.
         if (names.length === 0 ? isRelation(at) : names.includes(nameOf(part))) change(part);
     }
   }

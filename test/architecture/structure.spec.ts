@@ -15,7 +15,7 @@ describe('the source files', () => {
   // The partner kits in other languages contain no TypeScript.
   const packages = readdirSync(join(root, 'clients')).filter((name) => existsSync(join(root, 'clients', name, 'src')));
   const ofClients = packages.flatMap((name) =>
-    // src/openapi.ts is omitted, because it is generated from the OpenAPI document.
+    // src/openapi.ts is skipped, because it is generated from the OpenAPI document.
     sourcesIn(join(root, 'clients', name, 'src')).filter((file) => basename(file) !== 'openapi.ts'),
   );
   const sources = [...sourcesIn(join(root, 'src')), ...sourcesIn(join(root, 'console')), ...ofClients];

@@ -19,7 +19,7 @@ const isSql = ({ text }: SqlText): boolean => {
 
 let schema: Schema;
 /**
- * The statements that the service can run: the declared statements, and the statements that functions build when they
+ * The statements that the service can run. Some are declared in the sources. The others are built by functions, which
  * are called with sample arguments (assembled.ts).
  */
 let statements: SqlText[];

@@ -23,11 +23,14 @@ interface Direction {
 
 const config = join(__dirname, '../../.dependency-cruiser.cjs');
 const TABLE_TO_COME = /\b(FROM|JOIN|INTO|UPDATE|TABLE|ONLY)\s*$/;
-/** Matches FROM, INTO and similar words only after an SQL verb, because ordinary sentences contain these words, too. */
+/** Matches FROM, INTO and similar words only after an SQL verb, because ordinary sentences also contain these words. */
 const TABLE_TO_COME_AFTER_VERB =
   /\b(select|delete|insert|update|truncate|lock)\b[^.]*\b(from|join|into|update|table|only)\s*$/;
 
-/** Returns the owner of each table: the module whose folder contains its entity. Throws when a table has two owners. */
+/**
+ * Returns the owner of each table, which is the module whose folder contains the table's entity. Throws an error when a
+ * table has two owners.
+ */
 export function ownersIn(root: string): ReadonlyMap<string, string> {
   const owners = new Map<string, string>();
   for (const file of sourcesIn(root))
@@ -41,7 +44,9 @@ export function ownersIn(root: string): ReadonlyMap<string, string> {
   return owners;
 }
 
-/** Returns the text of a string, or of a template without its interpolations, which are checked separately. */
+/**
+ * Returns the text of a string, or of a template without its interpolations. The interpolations are checked separately.
+ */
 function textOf(node: ts.Node): string | null {
   if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return node.text;
   if (ts.isTemplateExpression(node))
@@ -49,7 +54,7 @@ function textOf(node: ts.Node): string | null {
   return null;
 }
 
-/** Returns the uses of a table by statements of modules other than the module that owns the table. */
+/** Returns the uses of tables by statements of modules that do not own the table. */
 export function arrowsIn(statements: readonly SqlText[], owners: ReadonlyMap<string, string>): Arrow[] {
   const arrows = new Map<string, Arrow>();
   for (const { file, text } of statements) {
@@ -65,7 +70,7 @@ export function arrowsIn(statements: readonly SqlText[], owners: ReadonlyMap<str
 }
 
 /**
- * Returns the places where the name of a table is assembled from parts, so that the source text does not contain it.
+ * Returns the files that assemble the name of a table from parts, so that the source text does not contain the name.
  */
 export function hiddenTablesIn(root: string): string[] {
   return sourcesIn(root).flatMap((file) =>
@@ -98,8 +103,8 @@ export function volatileFunctionsIn(root: string): string[] {
 }
 
 /**
- * Returns the rules that a module breaks by its access to another module's table: SQL may use tables where imports are
- * allowed, and only the owner changes rows.
+ * Returns the rules that a module breaks by its access to another module's table. SQL may use the tables of a module
+ * whose import is allowed. Only the owner of a table may change its rows.
  */
 export function brokenBy({ from, to, changes }: Arrow): string[] {
   const { forbidden } = createRequire(__filename)(config) as { forbidden: Direction[] };
@@ -112,7 +117,7 @@ export function brokenBy({ from, to, changes }: Arrow): string[] {
         !(rule.to.pathNot !== undefined && new RegExp(rule.to.pathNot).test(`src/${to}/a.ts`)),
     )
     .map(({ name }) => name);
-  // Every module may write the tables of the platform module, because audit rows and events are written in the same
+  // Every module may write the tables of the platform module, because audit rows and events must be written in the same
   // transaction as the change.
   return changes && to !== 'platform' ? [...directions, 'changed-by-its-owner'] : directions;
 }

@@ -25,7 +25,7 @@ interface Route {
   scopes: Scope[];
 }
 
-/** Returns every route that the document marks as protected. */
+/** Returns every route that the OpenAPI document marks as protected. */
 function protectedRoutes(): Route[] {
   const { paths } = openApiDocument(app.app, app.config);
   return Object.entries(paths).flatMap(([template, item]) =>
@@ -101,8 +101,8 @@ describe('every route of the OpenAPI document', () => {
     expect(routes.length).toBeGreaterThan(8);
     for (const { method, template } of routes) {
       const answers: Answer[] = [];
-      // The body is malformed, so that the response shows that the service checks the account before the form of the
-      // request.
+      // The body is malformed on purpose. The response then shows that the service checks the account before it checks
+      // the form of the request.
       const body = method === 'GET' || method === 'DELETE' ? undefined : '{';
       for (const account of [foreign, 'ZZZZZZZZZZZZ', 'x', '%00', '%27--', 'a%20b', '%F0%9F%92%A3'])
         answers.push(await app.call(method, fill(template, account), { token, body }));

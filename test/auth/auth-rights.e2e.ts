@@ -109,8 +109,8 @@ describe('the last operator', () => {
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
     expect((await app.call('GET', CONSOLE, { token })).body).toMatchObject({ name: 'Console', disabled: false });
-    // An operator may remove any scope of the console's application except `admin`. Operators can then still sign in,
-    // with the remaining scopes.
+    // An operator may remove any scope of the console application except `admin`. Operators can still sign in
+    // afterwards, and have the remaining scopes.
     expect((await app.call('PUT', CONSOLE, { token, body: { scopes: ['admin'] } })).status).toBe(200);
     const jar = await signedIn(app, first);
     expect((await inConsole(app, jar, '/console/session')).body.session.scopes).toEqual(['admin']);
@@ -208,11 +208,13 @@ describe('OPERATOR_PASSWORDS=off', () => {
       expect((await strict.byPassword(staff)).body).toMatchObject({ error: 'invalid_grant' });
       expect((await strict.knock(client, clients.access_token)).status).toBe(404);
       expect((await strict.byRefreshToken(client, clients.refresh_token)).status).toBe(200);
-      // Tokens that one process has revoked are also refused by a process that allows operators' passwords.
+      // The process with `OPERATOR_PASSWORDS=off` has revoked these tokens. The process that allows operators'
+      // passwords must refuse them as well.
       expect((await oauth.knock(staff, theirs.access_token)).status).toBe(401);
       expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
 
-      // Tokens from a process that allows passwords, or from before the user became an operator, are refused, too.
+      // The process with `OPERATOR_PASSWORDS=off` also refuses tokens from a process that allows operators' passwords,
+      // and tokens that a user got before becoming an operator.
       const late = await oauth.tokens(staff);
       expect((await strict.knock(staff, late.access_token)).status).toBe(401);
       expect((await strict.post('/introspect', staff, { token: late.refresh_token })).body).toEqual({ active: false });

@@ -103,7 +103,7 @@ const marks = ({ subscribed, account, queued, delivered, bookingCode, candidateI
   job,
 ];
 
-/** The routes that return lists, each with whether it accepts the `account_code` filter. */
+/** The routes that return lists. The value states whether the list accepts the `account_code` filter. */
 const LISTS: Record<string, boolean> = {
   '/admin/error-queue': true,
   '/admin/error-queue/summary': false,
@@ -120,10 +120,16 @@ const LISTS: Record<string, boolean> = {
 };
 /** The query parameters that some of the lists require. */
 const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/eligibilities': '&waiting_for=HOLD' };
-/** Routes that return only counts of an account's data. Other tests compare these counts (overview, console-events). */
+/**
+ * Routes that return only the numbers of objects in an account. Other tests compare these numbers (overview,
+ * console-events).
+ */
 const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
 const REASON = { reason: 'mended' };
-/** For each route, the path and the body of a request about data of an account, with the ids of the given account. */
+/**
+ * For each route, the path and the body of a request that concerns data of an account. The request contains the ids of
+ * the given account.
+ */
 const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
   'GET /admin/notifications/{id}': (of) => [`/admin/notifications/${of.delivered}`],
   'POST /admin/notifications/replay': (of) => [

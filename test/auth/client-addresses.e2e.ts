@@ -2,8 +2,8 @@ import { startApp, type TestApp } from '../support/app';
 import { OAuth } from '../support/oauth';
 
 /**
- * Ports of connections from one client. Some gateways add the port to the address in `X-Forwarded-For`, so the header
- * differs for each connection.
+ * Ports of connections from one client. Some gateways add the port to the address in the `X-Forwarded-For` header, so
+ * the header has a different value for each connection.
  */
 const PORTS = [41001, 41002, 41003, 41004];
 const FORMS: [string, (port: number) => string][] = [

@@ -46,7 +46,7 @@ async function mutated<T>(text: string, by: string, work: () => Promise<T>): Pro
     met++;
     const changed = sent.replaceAll(text, by);
     if (typeof config === 'string') return query.call(this, changed, ...rest);
-    // Each mutation of a statement needs a new name, because prepared statements are cached by name.
+    // A mutated statement needs a new name in each run, because prepared statements are cached by name.
     const name = config.name === undefined ? {} : { name: `${String(config.name)} ${mutation}`.slice(-60) };
     return query.call(
       this,
@@ -64,8 +64,8 @@ async function mutated<T>(text: string, by: string, work: () => Promise<T>): Pro
 
 const ANY_ACCOUNT = 'OR account_code = ANY ($2))';
 /**
- * The mutations, each with its title, the text of a SQL condition on the account, the text that replaces the condition,
- * and the operation that shows the effect.
+ * The mutations. Each has a title, the text of a SQL condition on the account, the text that replaces the condition,
+ * and the operation whose response shows the effect.
  */
 const MUTANTS: [what: string, text: string, by: string, where: string][] = [
   [
@@ -191,7 +191,7 @@ describe('the isolation test', () => {
     async (_what, text, by, where) => {
       const faults = await mutated(text, by, () => table.faults(operation(where)));
       expect(faults).not.toEqual([]);
-      // An internal error would mean that the mutated statement failed, instead of revealing data.
+      // An internal error would mean that the mutated statement failed instead of revealing data.
       expect(faults.join(' ')).not.toContain('internal_error');
       expect(await table.faults(operation(where))).toEqual([]);
     },

@@ -71,7 +71,7 @@ it('oauth4webapi discovers the server, gets, refreshes, introspects and revokes 
   await expect(
     oauth.processGenericTokenEndpointResponse(server, client, await byPassword('wrong')),
   ).rejects.toMatchObject({ error: 'invalid_grant', status: 400 });
-  // On a 401, the library reads the `WWW-Authenticate` header before the body.
+  // When the library receives a 401, it reads the `WWW-Authenticate` header before the body.
   await expect(
     oauth.processGenericTokenEndpointResponse(
       server,
@@ -111,8 +111,8 @@ it('openid-client discovers the server, gets, refreshes, introspects and revokes
   });
 });
 
-// The library parses every response as JSON, including the response to a revocation. It throws an error if the response
-// is not JSON.
+// The library parses every response as JSON, even the response to a revocation, and throws an error if the response is
+// not JSON.
 it('simple-oauth2 gets and refreshes tokens, revokes one token or both tokens, and reports error responses', async () => {
   const clientWith = (secret: string) =>
     new ResourceOwnerPassword({

@@ -30,7 +30,7 @@ describe('limits that hold across processes', () => {
 
   describe('a lockout of a user name', () => {
     const withWrongPassword = (by: OAuth, login: Login) => by.byPassword({ ...login, password: 'wrong' });
-    /** Simulates that the given number of seconds has passed for every lockout. */
+    /** Simulates for every lockout that the given number of seconds has passed. */
     const pass = (seconds: number) =>
       one.given.sql('UPDATE login_attempts SET forget_at = forget_at - make_interval(secs => $1)', [seconds]);
     beforeEach(() => one.given.sql('TRUNCATE token_request_counts, login_attempts'));
@@ -44,7 +44,7 @@ describe('limits that hold across processes', () => {
       const after = Date.now();
       expect((await oauth.byPassword(login)).status).toBe(400);
       expect((await elsewhere.byPassword(login)).status).toBe(400);
-      // The attempts with wrong passwords during the lockout have not extended it.
+      // The attempts with wrong passwords during the lockout must not extend the lockout.
       const [{ forget_at }] = await one.given.sql(`SELECT forget_at FROM login_attempts WHERE consumer_key <> ''`);
       const lockedAt = (forget_at as Date).getTime() - LOCKOUT_S * 1000;
       expect(lockedAt).toBeGreaterThanOrEqual(before);
@@ -139,7 +139,7 @@ describe('limits that hold across processes', () => {
     const refused = answers.find((answer) => answer.status === 503)!;
     expect(refused.body.error).toBe('temporarily_unavailable');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    // If hashing ran on the event loop, each API response would wait for several hashes.
+    // The service hashes passwords outside the event loop. Otherwise, each API response would wait for several hashes.
     expect(answered).toBeGreaterThan(statuses.filter((status) => status === 200).length);
     // The time limit is long, because hashing has low priority and is slow on a busy machine.
   }, 300_000);
@@ -160,7 +160,7 @@ describe('limits that hold across processes', () => {
       const sweep = one.app.get(TokenSweep, { strict: false });
 
       await sweep.run();
-      // The sweep keeps the token family of an expired token as long as any access token of the family exists.
+      // The sweep keeps an expired token family as long as any access token of the family exists.
       expect(await one.given.sql(families, [family['family_id']])).toEqual([{ n: 1 }]);
 
       await one.given.sql(
@@ -228,8 +228,8 @@ it('token requests get 503 with Retry-After while the database is unreachable, a
 });
 
 /**
- * Opens a proxy to the database. Closing the proxy cuts all open connections; until it is opened again, it cuts each
- * new connection immediately.
+ * Opens a proxy to the database. When the proxy is closed, it cuts all open connections. Until it is opened again, it
+ * cuts each new connection immediately.
  */
 async function openGate(to: number) {
   const sockets = new Set<Socket>();
@@ -265,7 +265,7 @@ async function openGate(to: number) {
   };
 }
 
-/** Waits for the beginning of a minute, because each minute of the clock has its own quota of token requests. */
+/** Waits for the beginning of a minute, because the quota of token requests applies to each minute of the clock. */
 async function untilEarlyInAMinute(): Promise<void> {
   const second = new Date().getSeconds();
   if (second > 55) await new Promise((resolve) => setTimeout(resolve, (61 - second) * 1000));

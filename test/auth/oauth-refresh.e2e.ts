@@ -92,7 +92,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(shrunk.body.scope).toBe('read');
     const grown = await oauth.byRefreshToken(login, shrunk.body.refresh_token, { scope: 'read update create' });
     expect([grown.status, grown.body.error]).toEqual([400, 'invalid_scope']);
-    // A refresh that fails does not use up the refresh token, and the grant keeps both of its scopes (RFC 6749 §6).
+    // The failed refresh must not use up the refresh token, and the grant must keep both of its scopes (RFC 6749 §6).
     const again = await oauth.byRefreshToken(login, shrunk.body.refresh_token);
     expect([again.status, again.body.scope]).toEqual([200, 'read update']);
   });

@@ -17,7 +17,7 @@ describe('POST /token with grant_type=password', () => {
   const expectError = (answer: Answer, status: number, error: string) => {
     expect([answer.status, answer.body.error]).toEqual([status, error]);
     expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
-    // RFC 6749 §5.2: the description contains only ASCII characters, without quotes and backslashes.
+    // According to RFC 6749 §5.2, the description contains only ASCII characters, without quotes and backslashes.
     expect(answer.body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -217,8 +217,8 @@ describe('POST /token with grant_type=password', () => {
         }
       expect(texts.size).toBe(1);
       const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]);
-      // Hashing a password takes at least 10 ms. A refusal without hashing would take only a fraction of the time that
-      // other refusals take.
+      // Hashing a password takes at least 10 ms. If the service refused one of the requests without hashing, this
+      // refusal would take only a fraction of the time that the others take.
       expect(Math.min(...medians) / Math.max(...medians)).toBeGreaterThan(0.6);
     });
   });

@@ -57,7 +57,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     }
     for (const answer of [await through.byPassword(login), await elsewhere.byPassword(wrong(login))])
       expect([answer.status, answer.text]).toEqual([400, refusal]);
-    // A wrong password beyond the hourly limit does not extend the limit, and does not count towards a lockout.
+    // A wrong password beyond the hourly limit must not extend the limit, and must not count towards a lockout.
     expect(await counted()).toEqual(full);
     const locks = await one.given.sql(`SELECT max(failures) AS most FROM login_attempts WHERE consumer_key <> ''`);
     expect(locks).toEqual([{ most: 1 }]);

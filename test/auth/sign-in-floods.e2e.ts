@@ -4,12 +4,15 @@ import { eventually } from '../support/eventually';
 import { basic, OAuth, type Login } from '../support/oauth';
 import { holdHashing, type HeldHashes } from '../support/races';
 
-/** The number of sign-ins in the flood: more than the service can check and queue at a time. */
+/**
+ * The number of sign-ins in the flood. The service cannot check and queue so many sign-ins at a time, and refuses the
+ * rest.
+ */
 const FLOOD = 160;
 const REFUSED = FLOOD - PROCESSES - 128;
 /**
- * The maximum number of passwords that are hashed before the password of a new caller: the passwords that are already
- * being hashed, and one for each group of callers in the fair queue.
+ * The maximum number of passwords that the service may hash before the password of a new caller. These are the
+ * passwords that the service already hashes, and one for each group of callers in the fair queue.
  */
 const SOON = PROCESSES + 3;
 
@@ -29,7 +32,10 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Fills the queue of password checks with numbered requests while the test blocks all hashing processes. */
+/**
+ * Blocks all hashing processes, and fills the queue of password checks with numbered requests. Waits until the service
+ * has refused the requests that do not fit into the queue.
+ */
 async function floodWith(path: string, request: (at: number) => { body: string; headers: Record<string, string> }) {
   [held, flood, refused] = [holdHashing(), new AbortController(), []];
   for (let at = 0; at < FLOOD; at++)
@@ -79,7 +85,7 @@ it('token requests from other addresses and applications are answered during a f
     const { body, headers } = grantOf(flooding, '203.0.113.1');
     return { body, headers: { ...headers, authorization: basic(flooding) } };
   });
-  // The second user sends token requests from another address, but for the same application as the flood.
+  // The second user requests tokens from another address, but for the same application as the flood.
   const { consumer_key, consumer_secret } = flooding;
   const sameApplication = { ...elsewhere, consumer_key, consumer_secret };
   const beside = grantOf(sameApplication, '203.0.113.2');

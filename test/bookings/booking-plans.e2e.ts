@@ -6,15 +6,15 @@ import { eventually } from '../support/eventually';
 import { rowsOf } from '../support/plans';
 
 /**
- * Simulates a database connection that planned its statements about bookings while the tables were empty, and still
- * uses these plans when there are many eligibility records. The statements run on a connection of the service, and
- * EXPLAIN shows how many rows they read.
+ * Simulates a database connection that planned its statements about bookings while the tables were empty. The
+ * connection still uses these plans when there are many eligibility records. The statements run on a connection of the
+ * service, and EXPLAIN shows how many rows they read.
  */
 const RECORDS = 50_000;
 const BATCH = 30;
 /**
- * The maximum number of rows that a statement may read: several times the size of a batch, but far fewer than all
- * records.
+ * The maximum number of rows that a statement may read. The number is several times the size of a batch, but much
+ * smaller than the number of records.
  */
 const MOST = 1_000;
 

@@ -222,8 +222,7 @@ describe('§6 Bookings', () => {
     for (const [status, by] of Object.entries(close)) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       await by(booking);
-      // The request to excuse an absence is not among the refused requests, because an absence may still be excused
-      // (bookings-rules.e2e.ts).
+      // A request to excuse an absence is left out, because it is allowed after the absence (bookings-rules.e2e.ts).
       const others = [close['CANCELLED'], close['ABSENT'], ...(status === 'ABSENT' ? [] : [close['EXCUSED_ABSENT']])];
       for (const again of others)
         expect(((await again(booking)) as { body: unknown }).body).toMatchObject({

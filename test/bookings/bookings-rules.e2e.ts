@@ -1,7 +1,10 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { dateTime, siteBooking } from '../support/given';
 
-/** Tests section 6 of the contract: the rules for making, moving and cancelling a booking, and for absences. */
+/**
+ * Tests section 6 of the contract: the rules for booking an exam, for moving and cancelling a booking, and for
+ * absences.
+ */
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 

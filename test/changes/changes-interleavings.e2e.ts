@@ -8,11 +8,14 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Writers pause, roll back and are killed while readers poll: each committed entry must be read exactly once, in any
- * order. `CHANGES_ROUNDS=10000 npx jest test/changes/changes-interleavings.e2e.ts` performs a long run.
+ * Tests that readers get each committed entry exactly once, in any order, while writers pause, roll back and are
+ * killed. For a long run, use `CHANGES_ROUNDS=10000 npx jest test/changes/changes-interleavings.e2e.ts`.
  */
 const ROUNDS = Number(process.env['CHANGES_ROUNDS'] ?? 1000);
-/** The number of rounds against a change feed with a deliberate fault: enough to detect the fault several times. */
+/**
+ * The number of rounds against a change feed with a planted fault. In so many rounds, the test detects the fault
+ * several times.
+ */
 const FAULTY_ROUNDS = 400;
 const WRITERS = 8;
 const READERS = 3;
@@ -40,7 +43,10 @@ const entry = (id: string) =>
     },
   ]);
 
-/** Writes one to three entries in a transaction with a random outcome; returns the committed entries. */
+/**
+ * Writes an entry for each name in one transaction with a random outcome. Returns the committed entries, and whether
+ * the connection was lost.
+ */
 async function write(client: pg.Client, names: string[], killer: pg.Pool): Promise<{ kept: string[]; lost: boolean }> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await client.query('BEGIN');
@@ -68,7 +74,10 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** Returns the entries that readers missed or read twice in the given number of transactions. */
+/**
+ * Runs the given number of transactions. Returns the number of committed entries, and the numbers of entries that
+ * readers missed, read twice, or read although they were not committed.
+ */
 async function faultsIn(
   rounds: number,
 ): Promise<{ committed: number; skipped: number; twice: number; undone: number }> {
@@ -171,7 +180,7 @@ test('the change feed accepts a cursor after a restore into another cluster, who
   };
   await untilOthersHaveEnded();
   const { next } = await page(`/accounts/${scene.account}/changes?after=now`);
-  // Simulates the state after a dump was restored into another cluster: the rows are from the old cluster, whose
+  // Simulates the state after a dump was restored into another cluster. The rows come from the old cluster, whose
   // transaction ids were far higher.
   await client.query(`UPDATE change_epoch SET system_identifier = 'another'`);
   await app.app.get(ChangePartitions, { strict: false }).run();

@@ -28,7 +28,10 @@ async function ask(app: TestApp, scene: Scene, query: string) {
   };
 }
 
-/** Returns all entries of the change feed after the cursor, read in pages of two, and the next cursor. */
+/**
+ * Returns all entries of the change feed after the given cursor, and the next cursor. Reads the feed in pages of two
+ * entries.
+ */
 async function rest(app: TestApp, scene: Scene, from: string) {
   await app.given.settled();
   const all: string[] = [];
@@ -54,7 +57,9 @@ async function useIds(server: PostgresServer, count: number): Promise<number> {
   return Number(next) - 1;
 }
 
-/** Imitates pg_dump and pg_restore: the schema is created again, with the same rows and sequences. */
+/**
+ * Imitates pg_dump and pg_restore. A restore creates the schema again, and inserts the same rows and sequence values.
+ */
 class Dump {
   private constructor(
     private readonly folder: string,
@@ -104,7 +109,8 @@ describe('the change feed after a failure of the database', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // With a long `wal_writer_delay`, PostgreSQL is slow to flush uncommitted writes to its log, so a crash loses them.
+    // With a long `wal_writer_delay`, PostgreSQL delays writing uncommitted changes to its log on disk, so a crash
+    // loses these changes.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));

@@ -12,8 +12,8 @@ import { firstUnexplained, type Operation } from '../proof/model/feed/feed-trace
 import { PostgresServer } from '../support/servers';
 
 /**
- * Compares the model of the change feed (test/proof/model/feed) with real runs: concurrent writers and readers on a
- * separate server, so that every transaction id belongs to the run. Every run must be a path of the model.
+ * Compares the model of the change feed (test/proof/model/feed) with real runs of concurrent writers and readers. The
+ * runs use a separate server, so that only they use its transaction ids. Every run must be a path of the model.
  */
 const ROUNDS = Number(process.env['CHANGES_ROUNDS'] ?? 100);
 const WRITERS = 3;
@@ -46,7 +46,9 @@ const database = {
 } as unknown as Database;
 const feed = new ChangeFeed(database, new Clock(), { retentionDays: 400 });
 
-/** A run of concurrent writers and readers. The names of the records are their numbers in the run. */
+/**
+ * A run of concurrent writers and readers. In the entry of a writer, the id of the record is the number of the writer.
+ */
 class Run {
   private moment = 0;
   private readonly account: string;
@@ -137,7 +139,7 @@ class Run {
     client.release();
   }
 
-  /** Reads the change feed page by page until a page is empty after the last commit. */
+  /** Reads the change feed page by page. Stops at the first empty page after the last commit. */
   private async read(fromNow: boolean): Promise<Recorded[]> {
     const pages: Recorded[] = [];
     let after: FeedPosition | null = null;

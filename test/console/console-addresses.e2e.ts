@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 /**
- * Checks that no text in the page's address became an HTML element, and that no link has a different protocol than the
+ * Checks that no text in the page's address became an HTML element, and that every link has the same protocol as the
  * page.
  */
 async function expectHarmless(path: string): Promise<void> {
@@ -39,8 +39,8 @@ async function expectHarmless(path: string): Promise<void> {
     handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length,
   })`);
   expect([path, found]).toEqual([path, { foreign: [], links: [], handlers: 0 }]);
-  // The browser reports no violation of the page's content security policy: no script was blocked, because the page
-  // contained none.
+  // If the page contained an injected script, the browser would report a violation of the content security policy. The
+  // page must cause no such report.
   await driver.expectNoComplaints();
 }
 
@@ -67,7 +67,7 @@ describe('addresses from untrusted sources', () => {
         const filters = driver.page.getByRole('search', { name: 'Filters' });
         const shown = filters.getByRole('textbox').or(filters.getByRole('combobox'));
         const values = await Promise.all((await shown.all()).map((field) => field.inputValue()));
-        // The page shows the value of a filter that is hidden behind the button "Filter" as a chip.
+        // A filter may be hidden behind the "Filter" button. The page then shows the value of the filter as a chip.
         const chips = await filters.locator('.chip bdi').allTextContents();
         expect([path, [...values, ...chips].includes(value)]).toEqual([path, true]);
         await expectHarmless(path);
@@ -169,8 +169,8 @@ describe('addresses from untrusted sources', () => {
 });
 
 it('the console shows a javascript: address in the data of a partner or candidate as text, never as a link', async () => {
-  // The service refuses a javascript: address. If a row of the database contains such an address, the page shows it as
-  // text.
+  // The service refuses an address that begins with `javascript:`. If the database contains such an address
+  // nevertheless, the page shows it as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);
   await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [subscribed.id, LINK]);

@@ -100,7 +100,7 @@ describe('an item beside its list', () => {
     await driver.page.keyboard.press('Escape');
     await closed();
     expect(await driver.page.evaluate('document.activeElement.textContent')).toBe(code(7));
-    // Escape closes a dialog over the open item, but not the item.
+    // When a dialog covers the open item, Escape closes the dialog and not the item.
     await driver.page.keyboard.press('Enter');
     await item().getByRole('button', { name: 'Resolve …' }).click();
     await driver.dialog('Resolve this notification?').waitFor();

@@ -43,10 +43,10 @@ const statusOf = async () =>
     await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [record['svc_eligiblity_id']])
   )[0]['status'] as string;
 
-/** Returns the value of a form field for the local time that is the given number of days from now. */
+/** Returns a local time, the given number of days from now, in the format of a form field. */
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 19);
 
-/** Opens a dialog by its button, confirms it, and waits for the status message. */
+/** Opens a dialog with the given button, confirms the dialog, and waits for the status message. */
 async function act(button: string, yes: string, told: string): Promise<void> {
   await driver.button(button).click();
   await driver.inDialog(yes).click();

@@ -18,7 +18,7 @@ beforeAll(async () => {
   subscribed.partner.answer({ status: 400 });
   await subscribed.booking();
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
-  // Both attempts are in the same hour of the charts, even if the test runs at the end of an hour.
+  // Moves both attempts into the same hour of the charts, even if the test runs at the end of an hour.
   await app.given.sql(`UPDATE notification_attempts SET at = date_trunc('hour', now()) - interval '3 hours 5 minutes'`);
   driver = await ConsoleDriver.start(app, '', { timezoneId: 'America/New_York' });
 });

@@ -21,7 +21,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** A client of the console's event stream, which records the events. */
+/** A client that reads the event stream of the console and records the events. */
 class Listener {
   text = '';
   ended = false;
@@ -65,7 +65,7 @@ class Listener {
   }
 }
 
-/** Makes the event stream query the database now, instead of waiting for its interval. */
+/** Makes the event stream query the database now. Normally, the stream queries the database at intervals. */
 async function look(): Promise<void> {
   const [snapshots, streams] = [app.app.get(Snapshots), app.app.get(EventStreams)];
   await eventually(() => !streams['looking']);
@@ -83,7 +83,8 @@ it('the event stream of the console sends a comment within 6 seconds while nothi
   const listener = await Listener.of(subscribed.operator);
   const opened = performance.now();
   await eventually(() => expect(listener.text).toContain(': ping\n\n'), 20_000);
-  // The limit allows one second for the timers of a busy machine.
+  // A comment is due after at most 6 seconds. The limit allows one second more, because timers can be late on a busy
+  // machine.
   expect(performance.now() - opened).toBeLessThan(7_000);
   expect(listener.topics).toEqual(new Set());
   listener.stop();

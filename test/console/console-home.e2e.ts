@@ -5,8 +5,8 @@ import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * The time limit for counts to appear. A busy service updates its counts less often, so they may be several seconds
- * old.
+ * The time limit for counts to appear. A busy service updates its counts less often, so the counts that a page shows
+ * may be several seconds old.
  */
 const COUNTED = { timeout: 50_000 };
 

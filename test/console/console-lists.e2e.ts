@@ -7,7 +7,7 @@ import { queueMany } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 const ROWS = 60;
-/** The headers of table columns that contain buttons instead of data. */
+/** The headers of those table columns whose cells contain buttons instead of data. */
 const DEEDS = ['Action', 'Actions', 'Read'];
 
 let app: TestApp;
@@ -133,7 +133,7 @@ describe('a list of the console', () => {
         const [header] = readFileSync(await file.path(), 'utf8').split('\r\n');
         expect([path, DEEDS.filter((name) => header.endsWith(`,${name}`))]).toEqual([path, []]);
       }
-      // A page with a list shows rows, or explains why there are none.
+      // A page with a list shows rows, or explains why the list is empty.
       const shown = driver.page.locator('main').locator('table.table, .empty');
       expect([path, (await shown.count()) >= count]).toEqual([path, true]);
     }

@@ -3,7 +3,10 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** The time limit for a note to appear, which is shorter than the limits that the tests skip with the browser's clock. */
+/**
+ * The time limit for a note to appear. The limit is shorter than the times that the tests skip with the browser's
+ * clock, so a note cannot appear just because real time has passed.
+ */
 const AT_ONCE = { timeout: 5_000 };
 const SILENT_MS = 10_000;
 const CALL_MS = 15_000;
@@ -60,7 +63,8 @@ describe('a service that stops answering', () => {
     const pattern = /\/admin\/audit\?/;
     let requests = 0;
     await driver.page.route(pattern, () => void requests++);
-    // The event stream stays silent, because the console loads all data again when the stream opens again.
+    // The request for the event stream stays unanswered. If the stream opened again, the console would load all data
+    // again, and would repeat the request under test.
     const stream = /\/admin\/events$/;
     await driver.page.route(stream, () => undefined);
     await driver.goTo('/audit');

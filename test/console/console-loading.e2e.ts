@@ -22,7 +22,8 @@ beforeAll(async () => {
     window.moved = [];
     new PerformanceObserver((list) => {
       for (const { value, hadRecentInput, sources } of list.getEntries())
-        // Layout shifts with a lower score are ignored: they only mean that a dot has moved by less than its own width.
+        // The test ignores layout shifts with a lower score, because these only mean that a dot has moved by less than
+        // its own width.
         if (!hadRecentInput && value >= 0.0001) window.moved.push(...sources.map(({ node }) => value.toFixed(4) + ' ' + (node?.outerHTML ?? '').slice(0, 120)));
     }).observe({ type: 'layout-shift', buffered: true });`);
 });

@@ -93,7 +93,8 @@ describe('the look of the product', () => {
           await page.emulateMedia({ colorScheme });
           await page.setViewportSize({ width, height: 900 });
           await page.goto(app.url + path);
-          // The page of one problem has the same markup as the catalogue, and axe takes much longer for the catalogue.
+          // The page of one problem has the same markup as the catalogue of all problems. The accessibility checker
+          // (axe) takes much longer for the catalogue.
           if (path !== '/problems') {
             await page.evaluate(AXE);
             const violations = await page.evaluate<string[]>(

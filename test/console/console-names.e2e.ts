@@ -109,7 +109,8 @@ describe('names of accounts and partners in the console', () => {
     await dialog.getByRole('list', { name: 'Chosen: accounts' }).getByText('All accounts').waitFor();
     await dialog.getByRole('combobox', { name: 'Accounts' }).fill('lyon');
     await dialog.getByRole('option', { name: /College of Lyon/ }).click();
-    // The field does not offer an option again after it was chosen, and does not take its name as a code.
+    // The operator enters the name of an account that was already chosen. The field must neither offer the account
+    // again, nor accept the name as the code of an account.
     await dialog.getByRole('combobox', { name: 'Accounts' }).fill('College of Lyon');
     await driver.page.keyboard.press('Tab');
     expect(await dialog.getByRole('list', { name: 'Chosen: accounts' }).getByRole('listitem').count()).toBe(1);

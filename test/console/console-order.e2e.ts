@@ -7,7 +7,8 @@ import { Subscribed } from '../support/subscribed';
 
 const HOUR_MS = 3_600_000;
 /**
- * The time limit for counts to appear. A busy service counts less often, so its last count may be several seconds old.
+ * The time limit for counts to appear. A busy service updates its counts less often, so the counts that a page shows
+ * may be several seconds old.
  */
 const COUNTED = { timeout: 50_000 };
 
@@ -15,7 +16,7 @@ let app: TestApp;
 let subscribed: Subscribed;
 let driver: ConsoleDriver;
 /**
- * The codes of three bookings, sorted by the times of their exams; the booking with the latest exam was created first.
+ * The codes of three bookings, sorted by the times of their exams. The booking with the latest exam was created first.
  */
 let soonest: string;
 let soon: string;

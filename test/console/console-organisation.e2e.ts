@@ -371,7 +371,7 @@ describe('signing in and out in a browser', () => {
       await button('Sign in with your organisation').click();
       await heading('Overview').waitFor();
 
-      // Signs out of the console, but not of the identity provider. The provider's session continues, so the next
+      // Signs out of the console, but not of the identity provider. The session at the provider continues, so the next
       // sign-in needs no password.
       await button('Sign out').click();
       await heading('Sign in').waitFor();

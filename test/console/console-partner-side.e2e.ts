@@ -11,7 +11,7 @@ let subscribed: Subscribed;
 let other: Subscribed;
 let admin: ConsoleDriver;
 let partner: ConsoleDriver;
-/** The user name and the password of the invitation. */
+/** The user name and the password that the invitation contains. */
 let invited: { username: string; password: string };
 
 const fact = (driver: ConsoleDriver, term: string) =>

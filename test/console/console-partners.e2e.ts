@@ -46,7 +46,8 @@ describe('partners in the console', () => {
     await driver.page.getByText(/day.* left/).waitFor();
     await driver.page.getByText('None (requests are signed)').waitFor();
     await driver.page.locator('.chart-drawing').first().waitFor();
-    // The table below the chart shows the chart's data per hour. The table is rendered when the user opens it.
+    // The table below the chart shows the chart's data by the hour. The console renders the table only when the user
+    // opens it.
     const hours = driver.page.locator('.chart-table tbody tr');
     expect(await hours.count()).toBe(0);
     await driver.page.getByText('As a table').first().click();

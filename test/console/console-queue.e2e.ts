@@ -6,7 +6,8 @@ import { Subscribed } from '../support/subscribed';
 const { MARKUP } = ConsoleDriver;
 
 /**
- * Tests the pages of the error queue, from the list of causes to a bulk job, with partners that fail in different ways.
+ * Tests the pages of the error queue, from the list of causes to a bulk job. The partners in these tests fail in
+ * different ways.
  */
 describe('the error queue in the console', () => {
   let app: TestApp;
@@ -155,7 +156,7 @@ describe('the error queue in the console', () => {
     await driver.title('Resend');
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await legend('2 delivered');
-    // Of the two clicks of a double click on the button, only the first has an effect.
+    // When the operator double-clicks the button, only the first click has an effect.
     expect(driver.clicks).toEqual(['Read the answers', 'Resend …', 'Resend 2', 'Resend 2']);
     expect(await fact('Reason')).toBe('They know the exam now');
     const jobs = await app.given.sql('SELECT reason, actor FROM jobs');

@@ -28,7 +28,7 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** Opens a page of the console, and waits until its event stream has begun. */
+/** Opens a page of the console, and waits until the event stream of the page has begun. */
 async function open(path: string): Promise<void> {
   await Promise.all([driver.page.waitForResponse(/\/admin\/events$/), driver.goTo(path)]);
 }

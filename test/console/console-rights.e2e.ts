@@ -98,14 +98,14 @@ describe('the console for support staff', () => {
     await staff.page.getByRole('option', { name: 'Partner The board' }).waitFor();
     expect(staff.refusals()).toEqual([]);
     const pressed: string[] = [];
-    // The pages of single items come first, because the buttons of the lists may remove these items.
+    // The test opens the pages of single items first, because the buttons of the lists may remove these items.
     for (const path of [...paths.values()].toReversed()) pressed.push(...(await pressAll(staff, path, settled)));
     expect(pressed).toEqual(expect.arrayContaining(BUTTONS));
     expect(staff.refusals().filter((refusal) => refusal.startsWith('403'))).toEqual([]);
   }, 240_000);
 });
 
-/** The addresses of the pages that support staff can reach, with `*` for the code of an item. */
+/** The addresses of the pages that support staff can open, with `*` instead of the code of an item. */
 const PAGES = [
   '/',
   '/queue',
@@ -126,7 +126,7 @@ const PAGES = [
   '/audit',
 ];
 
-/** Some of the buttons with which support staff change data. */
+/** Some of the buttons that let support staff change data. */
 const BUTTONS = [
   'Suspend …',
   'Send a sample',
@@ -141,7 +141,7 @@ const BUTTONS = [
   'Reject …',
 ];
 
-/** Creates items for each page of the console: records that wait for a decision, a job, an import and a result. */
+/** Creates items for each page of the console: a job, an import, a result, and records that wait for a decision. */
 async function oneOfEach({ app, operator, scene, id }: Subscribed): Promise<void> {
   const code = await app.given.accommodation(scene.account, true);
   for (let number = 0; number < 3; number++)
@@ -166,7 +166,7 @@ function settledOf({ page }: ConsoleDriver): Settled {
   for (const end of ['requestfinished', 'requestfailed'] as const)
     page.on(end as 'requestfinished', (request) => unanswered.delete(request));
   return async () => {
-    // A press can load a part of the page, which is rendered and then sends the next request.
+    // Pressing a button can load another part of the page. This part may send requests after it is rendered.
     for (let round = 0; round < 2; round++) {
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
       await eventually(() => unanswered.size === 0);
@@ -174,7 +174,7 @@ function settledOf({ page }: ConsoleDriver): Settled {
   };
 }
 
-/** Follows the links of the console, and opens one page of each kind. Returns their addresses by kind. */
+/** Follows the links of the console, and opens one page of each kind. Returns the addresses of these pages by kind. */
 async function linkedPages(driver: ConsoleDriver, settled: Settled): Promise<Map<string, string>> {
   const found = new Map([['/', '/']]);
   for (const path of found.values()) {
@@ -194,7 +194,10 @@ async function linkedPages(driver: ConsoleDriver, settled: Settled): Promise<Map
   return found;
 }
 
-/** Presses every button on a page, and confirms the questions that open. Returns the names of the pressed buttons. */
+/**
+ * Presses every button on a page, and confirms each question that a button opens. Returns the names of the pressed
+ * buttons.
+ */
 async function pressAll(driver: ConsoleDriver, path: string, settled: Settled): Promise<string[]> {
   const { page } = driver;
   const pressed: string[] = [];
@@ -315,7 +318,7 @@ describe('the rights of the signed-in operator', () => {
     expect(await secret()).not.toEqual(before);
   });
 
-  /** Creates a user of an account with a name, and an application. */
+  /** Creates an application and a user of an account, and gives the account a name. */
   async function clientOfLyon(): Promise<Login> {
     const login = await new OAuth(app).login({ scopes: ['read', 'update'] });
     await app.given.sql(`UPDATE accounts SET name = 'Board of Lyon' WHERE account_code = $1`, [login.account]);

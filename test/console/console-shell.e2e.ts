@@ -189,7 +189,8 @@ describe('every page of the console', () => {
   });
 
   it('a form keeps its input when the session expires, and repeats its request after the new sign-in', async () => {
-    // The options of the filters are loaded before the session expires, so that only the list is requested afterwards.
+    // The test loads the options of the filters before the session expires. After that, the page requests only the
+    // list.
     const options = ['accounts', 'subscriptions'].map((path) =>
       driver.page.waitForResponse((response) => new URL(response.url()).pathname.endsWith(`/admin/${path}`)),
     );

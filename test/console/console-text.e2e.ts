@@ -7,23 +7,23 @@ import { BulkJobs } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * A name that is written from right to left. If its direction were not isolated, the text before and after the name
- * would be reordered.
+ * A name in a script that is written from right to left. If the name were not isolated, the browser would reorder the
+ * text before and after it.
  */
 const NAME = 'סמי שלום';
 const TIME = /^\d{1,2} \w{3,4} \d{4}, \d\d:\d\d(:\d\d)? (GMT-[45]|UTC|in Chicago)$/;
 /** A text that contains a date or the name of a state in the format of the API. */
 const RAW = String.raw`\d{4}-\d\d-\d\d|\b(PENDING|ELIGIBLE|SCHEDULED|COMPLETED|CANCELLED|EXPIRED|ABSENT|DELIVERED|ERROR_QUEUE|RECEIVING|RUNNING|PAUSED|DONE|ABORTED|FAILED)\b`;
 
-/** The texts of a page, as the browser shows them. */
+/** The texts of a page and their appearance in the browser. */
 interface Sight {
-  /** The places of the name: whether each place is isolated, and its markup. */
+  /** The places at which the name appears. For each place: whether the name is isolated there, and the HTML. */
   names: [isIsolated: boolean, html: string][];
   /** The absolute times, in texts and in tooltips. */
   times: string[];
   raw: string[];
   badges: [text: string, hasIcon: boolean][];
-  /** The fonts of the codes. */
+  /** The fonts in which codes are shown. */
   faces: string[];
   weights: string[];
   /** The times and codes that break across lines, on a wide screen and at 360 px. */
@@ -62,7 +62,7 @@ let app: TestApp;
 let subscribed: Subscribed;
 let driver: ConsoleDriver;
 let candidate: string;
-/** The texts of each page by its path. */
+/** The texts of each page, with the path of the page. */
 const sights: [path: string, Sight][] = [];
 
 beforeAll(async () => {
@@ -163,14 +163,14 @@ async function see(user: ConsoleDriver, path: string, ready: string, press?: str
   for (const width of [1280, 360]) {
     await page.setViewportSize({ width, height: 900 });
     sight.broken.push(...(await page.evaluate<string[]>(BROKEN)));
-    // A chart adopts a new width only after the page has measured it, so the check is repeated.
+    // A chart adopts a new width only after the page has measured the chart, so the check is repeated.
     const fits = eventually(async () => (await page.evaluate<number>(OVER)) === 0, 3_000);
     sight.isTooWide ||= !(await fits.catch(() => false));
   }
   sights.push([path, sight]);
 }
 
-/** Returns a finding about each page, by the path of the page; without pages about which there is none. */
+/** Returns the findings about each page, with the path of the page. Pages without findings are left out. */
 function findings<T>(of: (sight: Sight) => readonly T[]): (readonly [path: string, readonly T[]])[] {
   return sights.map(([path, sight]) => [path, [...of(sight)]] as const).filter(([, found]) => found.length > 0);
 }

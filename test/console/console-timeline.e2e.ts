@@ -127,7 +127,10 @@ describe('the timeline of a booking', () => {
     await driver.title(`Booking rescheduled ${booking}`);
   });
 
-  /** Opens the search with Ctrl+K and enters the text; a page reacts to Ctrl+K only once it is loaded. */
+  /**
+   * Opens the search with Ctrl+K and enters the text. A page ignores Ctrl+K until it is loaded, so the function repeats
+   * the key press.
+   */
   async function fillSearch(text: string): Promise<void> {
     const field = driver.page.getByRole('combobox', { name: /^Search for a page/ });
     await eventually(async () => {

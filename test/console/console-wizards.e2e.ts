@@ -154,7 +154,7 @@ describe('the assistant that connects a partner', () => {
   });
 });
 
-/** Starts to reload or close the page, and declines the question of the browser. Returns the type of the question. */
+/** Performs an action that would leave the page, and dismisses the browser's dialog. Returns the type of the dialog. */
 async function asksBefore(leave: () => Promise<unknown>): Promise<string> {
   const [question] = await Promise.all([driver.page.waitForEvent('dialog'), leave()]);
   await question.dismiss();

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const row = (text: string) => driver.page.getByRole('row').filter({ hasText: text });
 const record = (candidate: object) => app.given.eligibility(scene, { candidate });
-/** Creates an accommodation with a name, which needs approval. Returns its code. */
+/** Creates an accommodation that has a name and needs approval. Returns the code of the accommodation. */
 async function namedAccommodation(): Promise<string> {
   const code = await app.given.accommodation(scene.account, true);
   await app.given.sql(`UPDATE accommodations SET name = 'Accommodation, wide' WHERE accommodation_code = $1`, [code]);

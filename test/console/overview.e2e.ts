@@ -228,7 +228,8 @@ describe('the list of imports', () => {
         body: `candidate_id,first_name,last_name,test_code\n${name},A,B,${scene.testCode}\n`,
       });
     const ids = [(await send('C-1')).body.import_id, (await send('C-2')).body.import_id];
-    // The two imports get the same time of receipt, so that only their position decides their order.
+    // The test gives both imports the same time of receipt, so that only the positions of the imports decide their
+    // order.
     await app.given.sql('UPDATE eligibility_imports SET received_datetime = $1', [new Date()]);
     const list = (query = '', token = support) => app.call('GET', `/admin/imports${query}`, { token });
     const done = await eventually(async () => {

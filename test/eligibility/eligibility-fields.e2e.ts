@@ -85,8 +85,8 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['candidate.candidate_id', 'x'.repeat(51), 'too_long'],
     ['candidate.candidate_id', 'a/b', 'candidate_id_invalid'],
     ['candidate.candidate_id', 'a\\b', 'candidate_id_invalid'],
-    // In a URL, "." and ".." mean the current and the parent folder. A path could therefore not name a candidate with
-    // one of these ids.
+    // In a URL, "." and ".." mean the current and the parent folder. No path could therefore identify a candidate whose
+    // id is "." or "..".
     ['candidate.candidate_id', '..', 'candidate_id_invalid'],
     ['candidate.candidate_id', '.', 'candidate_id_invalid'],
     ['candidate.candidate_id', ' a', 'candidate_id_invalid'],

@@ -4,8 +4,8 @@ import { startApp, type TestApp } from '../support/app';
 import { whatIsAsked } from '../support/statements';
 
 /**
- * Measures how many storage pages PostgreSQL reads for one page of an account's list, among 60,000 records. Each
- * statement of the request is repeated with EXPLAIN on a new connection, which has not executed the statement before.
+ * Measures how many storage pages PostgreSQL reads for one page of the list of an account with 60,000 records. Each
+ * statement of the request is repeated with EXPLAIN on a new connection that has not executed the statement before.
  */
 const RECORDS = 60_000;
 const MOST_PAGES = 500;
@@ -41,8 +41,8 @@ interface Plan {
 }
 
 /**
- * Returns the rows of the response to a request, the number of the request's SQL statements, and the number of storage
- * pages that they read.
+ * Sends a request for the list. Returns the rows of the response, the number of SQL statements that the request
+ * executed, and the number of storage pages that these statements read.
  */
 async function pagesOf(query: string): Promise<{ rows: number; statements: number; pages: number }> {
   const { done: answer, asked } = await whatIsAsked(app, () =>

@@ -41,7 +41,10 @@ const moment = (from: string, to: string) =>
     .map((date) => date.toISOString().slice(0, 19) + 'Z');
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
 
-/** Generates valid bodies. It is a function, because the codes of the catalogue are known only when the tests run. */
+/**
+ * Generates valid bodies. The generator is a function, because the codes of the catalogue exist only when the tests
+ * run.
+ */
 const eligibilities = () =>
   fc.record({
     test_code: fc.constant(scene.testCode),

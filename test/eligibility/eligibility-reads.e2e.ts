@@ -7,8 +7,8 @@ let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let candidate: string;
 let otherTest: string;
 /**
- * The ids of one candidate's records, newest first. Their statuses: PENDING, SCHEDULED, EXPIRED (only the window is
- * over), ABSENT, CANCELLED, COMPLETED, EXPIRED (stored).
+ * The ids of the records of one candidate, newest first. The records have these statuses: PENDING, SCHEDULED, EXPIRED
+ * (the window is over, but the status is not stored), ABSENT, CANCELLED, COMPLETED, EXPIRED (stored).
  */
 const ids: string[] = [];
 

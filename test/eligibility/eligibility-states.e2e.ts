@@ -20,7 +20,9 @@ afterAll(() => app.close());
 
 interface Subject {
   record: Record<string, any>;
-  /** The code of the current or former booking of the record; an invented code if there has been no booking. */
+  /**
+   * The code of the current or former booking of the record. If the record never had a booking, the code is invented.
+   */
   bookingCode: string;
 }
 
@@ -49,7 +51,7 @@ async function scheduled(): Promise<Subject> {
   return { record, bookingCode: (await app.given.booking(scene, record))['booking_code'] as string };
 }
 
-/** For each status, creates a record and brings it into this status with regular API requests. */
+/** For each status, a function that creates a record and gives it this status by regular API requests. */
 const REACH = {
   PENDING: () => eligible({ candidate: { special_accommodations: [reviewed] } }),
   ELIGIBLE: () => eligible(),
@@ -105,7 +107,10 @@ const TRIGGERS = {
 } satisfies Record<string, (subject: Subject) => Promise<Answer>>;
 type Trigger = keyof typeof TRIGGERS;
 
-/** The expected response to a request or another trigger of a transition, and the status of the record afterwards. */
+/**
+ * The expected effect of a trigger: the response (or the outcome, if the trigger is not a request), and the status of
+ * the record afterwards.
+ */
 type Outcome = [answer: number | string, status: Status];
 
 const refusedBy = (answers: Partial<Record<Status, string>>) => answers;
@@ -119,7 +124,9 @@ const forbidden = (...statuses: Status[]) =>
   Object.fromEntries(statuses.map((status) => [status, '403 forbidden_operation']));
 const OPERATOR_REFUSED = forbidden('SCHEDULED', 'COMPLETED', 'ABSENT', 'CANCELLED');
 
-/** The table of states in section 5 of the contract. Any other transition is refused and changes nothing. */
+/**
+ * The table of states in section 5 of the contract. The service refuses every other transition, and changes nothing.
+ */
 const EXPECTED: Record<Trigger, Partial<Record<Status, Outcome | string>>> = {
   update: {
     ...{

@@ -16,7 +16,8 @@ let one: TestApp;
 let two: TestApp;
 let operator: string;
 
-// Two processes share the database, so that every test also shows that they do not add the same EXPIRING entry twice.
+// Two processes share the database. Every test therefore also shows that the two processes do not both add the same
+// EXPIRING entry.
 beforeAll(async () => {
   one = await startApp({ env: SANDBOX });
   two = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });

@@ -1,7 +1,7 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 
-/** Tests section 9 of the contract: the routes by which operators read candidates and their records. */
+/** Tests section 9 of the contract: the routes with which operators read candidates and their records. */
 let app: TestApp;
 let operator: string;
 let mine: Awaited<ReturnType<TestApp['given']['scene']>>;

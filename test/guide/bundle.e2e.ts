@@ -10,8 +10,8 @@ function withoutExamples(document: Part): Part {
 }
 
 /**
- * Checks that nothing is lost when many modules become one file: the files next to a module, the names of classes, and
- * the single copy of each package.
+ * Checks that the service still works after a bundler has merged its many modules into one file. A module could lose
+ * the files next to it, a class could lose its name, and a package could be included twice.
  */
 describe('the bundled service', () => {
   const data = dataFolder();
@@ -31,8 +31,8 @@ describe('the bundled service', () => {
   it('the bundled service serves the same OpenAPI document as the service that runs from its sources', async () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
     const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
-    // The bundled service runs as a sandbox, whose OpenAPI document also contains the sandbox's tools, codes and
-    // address. The comparison leaves them out.
+    // The bundled service runs as a sandbox, so its OpenAPI document also contains the tools, codes and address of the
+    // sandbox. The comparison leaves out these additions.
     const paths = served['paths'] as Part;
     const tools = Object.keys(paths).filter((path) => path.startsWith('/sandbox/'));
     const named = JSON.stringify(tools.map((path) => paths[path]));

@@ -5,7 +5,7 @@ import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { dateTime } from '../support/given';
 
-/** Tests the state diagrams of docs/clients.md, arrow by arrow. */
+/** Tests each arrow of the state diagrams in docs/clients.md. */
 const GUIDE = readFileSync(join(__dirname, '../../docs/clients.md'), 'utf8');
 
 interface Arrow {
@@ -72,7 +72,7 @@ const deliver = (record: Entity) =>
     registrationBody({ examMetaData: { examCode: record['svc_eligiblity_id'] } }),
   );
 
-/** Creates a record in each state from which an arrow of the diagram starts. */
+/** For each state from which an arrow of the diagram starts, a function that creates a record in this state. */
 const IN_STATE: Record<string, () => Promise<Entity>> = {
   '[*]': create,
   PENDING: createToApprove,
@@ -90,8 +90,8 @@ async function done(record: Entity, ...ways: ((record: Entity) => Promise<unknow
 type Way = (record: Entity) => Promise<unknown>;
 
 /**
- * Maps the label of each arrow of a diagram to the requests that cause the transition. Each request is tried with a
- * separate record.
+ * Maps the label of each arrow of a diagram to the requests that cause the transition. The test tries each request with
+ * a new record.
  */
 const WAYS: Record<string, Way[]> = {
   create: [() => Promise.resolve()],

@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns the code blocks of a document's section that are in one language. */
+/** Returns the code blocks in the given language from a section of a document. */
 function blocksOf(document: string, title: string, language: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8');
   const [, section] = text.split(new RegExp(`^#+ ${title}\n`, 'm'));

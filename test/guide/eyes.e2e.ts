@@ -54,7 +54,7 @@ function missingIn(text: string, names: string[]): string[] {
   ];
 }
 
-/** Returns the queries of the autoscaling adapter, with values for their placeholders. */
+/** The queries of the autoscaling adapter, with values instead of their placeholders. */
 const scaling = [...read('deploy/kubernetes/prometheus-adapter.yaml').matchAll(/metricsQuery: '(.*)'/g)].map(
   ([, query]) => query.replace('<<.GroupBy>>', 'instance').replace('<<.LabelMatchers>>', 'job="x"'),
 );

@@ -164,7 +164,7 @@ describe('the guide on the web', () => {
     expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(first.headers.get('etag')).not.toBeNull();
     const list = await first.text();
-    // An llms.txt must have a title, a summary and lists of links (llmstxt.org).
+    // According to llmstxt.org, an llms.txt file must have a title, a summary and lists of links.
     expect(list).toMatch(/^# .+\n\n> .+\n\n[^]*\n## .+\n\n- \[/);
     const asked = new Map<string, Promise<number>>();
     const statusOf = (address: string) => {

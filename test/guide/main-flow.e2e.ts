@@ -8,7 +8,7 @@ const PASSWORD = 'correct-zebra-9-battery-moth';
 const SCOPES = ['read', 'create', 'update', 'delete', 'launch', 'results', 'bookings'] as const;
 const DAY_MS = 86_400_000;
 
-/** Tests the main flow as users of the service would perform it: only with the published packages. */
+/** Tests the main flow as users of the service would perform it, with nothing but the published packages. */
 describe('the main flow with the packages of clients and partners', () => {
   let app: TestApp;
   let partner: Partner;

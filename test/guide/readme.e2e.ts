@@ -12,7 +12,7 @@ const ROOT = resolve(__dirname, '../..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
-/** A program that keeps running while the test continues, with its output so far. */
+/** A program that keeps running while the test continues, and the output that it has written so far. */
 class Running {
   output = '';
   readonly exit: Promise<number | null>;
@@ -23,7 +23,7 @@ class Running {
     this.exit = new Promise((done) => child.once('close', done));
   }
 
-  /** Waits for the pattern in the output; returns the text that the pattern's group matched. */
+  /** Waits until the output matches the pattern. Returns the text that the group of the pattern matched. */
   async says(pattern: RegExp): Promise<string> {
     return eventually(() => {
       const found = pattern.exec(this.output);
@@ -99,7 +99,7 @@ describe('README.md', () => {
 
       await partner.says(/"EXAM_COMPLETED"/);
       const reasons = [...partner.output.matchAll(/"change_reason": "(\w+)"/g)].map(([, reason]) => reason);
-      // The partner first receives the sample notification of the verification.
+      // The partner first receives the sample notification with which the service verifies the partner.
       expect(reasons).toEqual(['BOOKING_CREATED', 'BOOKING_CREATED', 'EXAM_COMPLETED']);
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
     }, 240_000);

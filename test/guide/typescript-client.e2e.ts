@@ -17,8 +17,8 @@ let username: string;
 let credentials: { consumerKey: string; consumerSecret: string; username: string; password: string };
 
 /**
- * A proxy between the client and the service. It counts requests, replaces or drops responses as the test specifies,
- * and delays each request for the change feed until the feed contains every change.
+ * A proxy between the client and the service. The proxy counts requests, and replaces or drops responses as the test
+ * specifies. The proxy delays each request for the change feed until the feed contains every change.
  */
 let front: Server;
 let baseUrl: string;
@@ -56,7 +56,7 @@ beforeAll(async () => {
       }
       const { host: _host, connection: _connection, 'transfer-encoding': _coding, ...headers } = request.headers;
       const body = chunks.length === 0 ? null : Buffer.concat(chunks);
-      // Open transactions of other test files on the server hold back the last entries of the change feed.
+      // The change feed withholds its last entries while other test files have open transactions on the same server.
       (line.includes('/changes') ? app.given.settled() : Promise.resolve())
         .then(() =>
           fetch(app.url + request.url, { method: request.method, headers: headers as Record<string, string>, body }),
@@ -109,7 +109,8 @@ describe('the client for TypeScript', () => {
     await app.given.sql('UPDATE access_tokens SET expires_at = now()');
     await Promise.all(Array.from({ length: 8 }, () => list(caller)));
     expect(tokens()).toBe(2);
-    // Deleting the token family also invalidates its refresh token, so the client must use the password.
+    // When the token family is deleted, its refresh token becomes invalid as well. The client must then use the
+    // password.
     await app.given.sql('DELETE FROM access_tokens');
     await app.given.sql('DELETE FROM token_families');
     await list(caller);

@@ -21,8 +21,8 @@ describe('§1 BASE_PATH=/v1', () => {
       const path = template.replaceAll(/\{[^}]+\}/g, 'x');
       for (const method of Object.keys(item)) {
         const inside = await rawCall(origin(), method.toUpperCase(), `/v1${path}`);
-        // A public route may answer 404 not_found. The path in its problem document then shows that the route was
-        // reached.
+        // A public route may answer 404 not_found. In that case, the path in the problem document shows that the
+        // request arrived at the route.
         const reached = inside.status !== 404 || inside.text.includes(`/v1${path}`);
         expect([method, template, reached]).toEqual([method, template, true]);
         const outside = await rawCall(origin(), method.toUpperCase(), path);

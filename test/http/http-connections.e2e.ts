@@ -26,8 +26,8 @@ function ask(socket: Socket): Promise<string | null> {
 }
 
 /**
- * Opens the given number of connections, or as many as the service accepts. Sends a request on each and awaits the
- * response.
+ * Opens the given number of connections, or fewer if the service accepts no more. Sends a request on each connection
+ * and waits for the response.
  */
 async function fill(app: TestApp, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];

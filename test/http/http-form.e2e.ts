@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BodyPace } from '../../src/platform/overload/body-pace';
 import { startApp, type TestApp } from '../support/app';
 
-/** Tests the rules on the form of a request that apply to all routes. */
+/** Tests the rules for the form of a request, which apply to all routes. */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let operator: string;
@@ -211,8 +211,8 @@ describe('§2 a hostile body', () => {
   ];
 
   /**
-   * Measures the longest time for which the event loop is blocked, in several runs. Returns the lowest of these maxima,
-   * because other programs on the machine can lengthen a run.
+   * Measures, in several runs, the longest time for which the event loop is blocked. Returns the shortest of these
+   * times, because other programs on the machine can lengthen a run.
    */
   async function longestDelay(body: string): Promise<number> {
     const longest: number[] = [];
@@ -226,7 +226,7 @@ describe('§2 a hostile body', () => {
     return Math.min(...longest);
   }
 
-  /** Returns the time that JSON.parse takes for the body on this machine, in nanoseconds. */
+  /** Returns the time, in nanoseconds, that JSON.parse needs for the body on this machine. */
   function ownTime(body: string): number {
     const times = Array.from({ length: 4 }, () => {
       const begun = process.hrtime.bigint();
@@ -236,7 +236,8 @@ describe('§2 a hostile body', () => {
     return Math.max(...times, 2e6);
   }
 
-  // Disables the pauses between large bodies of one caller, because this test sends all bodies as one caller.
+  // Disables the pauses that the service makes between large bodies from one caller, because this test sends all bodies
+  // as one caller.
   beforeAll(() => void jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined));
   afterAll(() => void jest.restoreAllMocks());
 

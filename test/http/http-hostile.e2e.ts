@@ -7,8 +7,8 @@ import { basic, OAuth } from '../support/oauth';
 import { rawCall } from '../support/raw-http';
 
 /**
- * Tests that no request blocks the event loop for long, whatever its body is, because all other requests wait while the
- * event loop is blocked.
+ * Tests that no body, even one that was made to cause much work, blocks the event loop for long. All other requests
+ * wait while the event loop is blocked.
  */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
@@ -16,7 +16,8 @@ let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 beforeAll(async () => {
   app = await startApp();
   scene = await app.given.scene();
-  // Disables the pauses between large bodies of one caller, because this test sends all bodies as one caller.
+  // Disables the pauses that the service makes between large bodies from one caller, because this test sends all bodies
+  // as one caller.
   jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined);
 });
 afterAll(() => app.close());
@@ -29,7 +30,7 @@ const members = (count: number, value: (at: number) => string) =>
   `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
 const filled = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length));
 
-/** Generates JSON objects with as many members as fit into the given number of bytes. */
+/** Generates JSON objects of at most the given number of bytes that have very many members. */
 const wide = (bytes: number): [string, string][] => {
   const values = Math.min(99_000, Math.floor(bytes / 14));
   return [
@@ -39,7 +40,7 @@ const wide = (bytes: number): [string, string][] => {
   ];
 };
 
-/** Generates bodies of about the given size that need as much work as possible. */
+/** Generates bodies of about the given size that cause as much work as possible. */
 const hostile = (bytes: number): [string, string][] => {
   const values = Math.min(99_000, Math.floor(bytes / 14));
   return [
@@ -64,7 +65,7 @@ const hostile = (bytes: number): [string, string][] => {
 
 /** Returns the longest time for which the event loop was blocked during the work, in milliseconds. */
 async function longestDelay(work: () => Promise<unknown>): Promise<number> {
-  // Waits for the garbage collection of earlier work.
+  // Waits until the garbage of earlier work has been collected.
   await pause(50);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
@@ -90,8 +91,8 @@ function ownTime(): number {
 }
 
 /**
- * Returns each body's longest delay as a multiple of the reference time ({@link ownTime}), which is measured at the
- * same moment, because other load slows both.
+ * Returns the longest delay that each body causes, as a multiple of the reference time ({@link ownTime}). The reference
+ * time is measured right after each delay, because other load on the machine lengthens both.
  */
 async function delayRatios(path: string, bodies: [string, string][]): Promise<Record<string, number>> {
   const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'application/json' };
@@ -103,8 +104,8 @@ async function delayRatios(path: string, bodies: [string, string][]): Promise<Re
   for (const [name, text] of bodies) {
     const body = Buffer.from(text);
     const several: number[] = [];
-    // If a body blocked the event loop for long, the measurement is repeated: the first bodies start threads and
-    // compile code, and other load adds delays.
+    // If the delay is too long, the measurement is repeated, because the first bodies start threads and compile code,
+    // and other load on the machine adds delays.
     for (let round = 0; round < 4 && !(Math.min(...several) < 1); round++)
       several.push((await longestDelay(() => send(body))) / ownTime());
     ratios[name] = Math.min(...several);

@@ -5,8 +5,8 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 
 /**
- * Tests section 2 of the contract: the limits of bodies. Each connection is a plain socket, so that the tests see each
- * response and the end of the connection.
+ * Tests section 2 of the contract: the limits for bodies. Each connection is a plain socket, so that the tests see
+ * every response and the end of the connection.
  */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;

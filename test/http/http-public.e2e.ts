@@ -34,8 +34,8 @@ describe('/.well-known/security.txt (RFC 9116)', () => {
 });
 
 /**
- * Tests section 2 of the contract: public documents, pages and their files have an ETag, and each client address has a
- * quota for them.
+ * Tests section 2 of the contract: public documents, pages and their files have an ETag, and a quota limits the number
+ * of requests from each client address.
  */
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "$basePath"', ({ basePath }) => {
   let app: TestApp;
@@ -119,7 +119,10 @@ describe('the quota of an address on public routes', () => {
     app.call('GET', path, { token, headers: { 'x-forwarded-for': address, ...headers } });
   const left = ({ headers }: Answer) => Number(/;r=(\d+)/.exec(headers.get('ratelimit')!)![1]);
 
-  /** Sends requests until the response is 429, at most `most` times for each path. */
+  /**
+   * Sends requests to the paths in rotation until a response is 429. Returns the number of earlier responses, and the
+   * response with 429. Throws an error if no response is 429 after `most` requests.
+   */
   async function untilRefused(address: string, paths: string[], most: number): Promise<[number, Answer]> {
     for (let asked = 0; asked < most; asked += 60) {
       const answers = await Promise.all(Array.from({ length: 60 }, (_, at) => from(address, paths[at % paths.length])));

@@ -28,7 +28,7 @@ afterAll(() => app.close());
 const SEED = 20_270_131;
 const REQUESTS = 2000;
 
-/** Generates random numbers with mulberry32, so that a seed gives the same requests in every run. */
+/** Generates random numbers with mulberry32. The same seed therefore gives the same requests in every run. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -40,8 +40,8 @@ describe('large reads of an account', () => {
       await eventually(async () => expect(await waiting()).toBe(3), WAIT_MS);
       await locker.query('ROLLBACK');
       await locker.end();
-      // On a slow machine, some of the reads are refused, because they have waited too long for the lock that the test
-      // holds.
+      // On a slow machine, the service refuses some of the reads, because they have waited too long for the lock that
+      // the test holds.
       await Promise.allSettled(answers);
     },
     120_000,

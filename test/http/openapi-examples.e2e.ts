@@ -4,14 +4,14 @@ import { ensureExamples, ensureSandbox } from '../../src/sandbox';
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
-/** The operations whose example is not sent, each with the reason. */
+/** The operations whose examples the test does not send, each with the reason. */
 const OTHER: Record<string, string> = {
   'GET /console/sign-in': 'needs an identity provider, which a sandbox lacks',
   'GET /console/sign-in/callback': 'needs an identity provider, which a sandbox lacks',
   'GET /admin/events': 'is a stream that never ends',
   'POST /admin/alerts/{name}/test': 'needs a mail server or a public webhook, which a sandbox lacks',
 };
-/** These operations may answer 409, because an import of a few rows is complete before it can be aborted. */
+/** These operations may answer 409, because an import of a few rows may be complete before it can be aborted. */
 const TOO_LATE = [
   'POST /accounts/{account_code}/eligibility-imports/{import_id}/abort',
   'POST /admin/imports/{import_id}/abort',
@@ -20,8 +20,9 @@ const TOO_LATE = [
 const LAST = ['DELETE /console/session', 'DELETE /console/sessions'];
 
 /**
- * Sends every example of the document to a fresh sandbox, without changes except for the secrets of the sandbox. Each
- * example must work as the first request to a fresh sandbox, so the order of the examples does not matter.
+ * Sends every example of the OpenAPI document to a fresh sandbox. The test changes only the secrets in the examples,
+ * because each sandbox has its own secrets. Each example must work as the first request to a fresh sandbox, so the
+ * order of the examples does not matter.
  */
 describe.each([
   ['in the order of the document', (names: string[]) => names],

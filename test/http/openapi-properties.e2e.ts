@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually';
 import { SchemaInputs, type Schema } from '../support/openapi-inputs';
 
 /**
- * The seed and the number of runs can be set for a longer search: `OPENAPI_SEED=7 OPENAPI_RUNS=200 npx jest
+ * For a longer search, set the seed and the number of runs: `OPENAPI_SEED=7 OPENAPI_RUNS=200 npx jest
  * openapi-properties`.
  */
 const SEED = Number(process.env['OPENAPI_SEED'] ?? 20_270_131);
@@ -34,9 +34,9 @@ interface Input {
 }
 
 /**
- * Calls every operation of a sandbox's document with valid and invalid inputs from its own schemas. Each response must
- * be documented (status, headers, body: `TestApp` checks every call) and must not be a 5xx. Inputs that break a schema
- * must be refused.
+ * Calls every operation in a sandbox's document with valid and invalid inputs that are generated from the schemas of
+ * the operation. The document must describe the status, the headers and the body of each response (`TestApp` checks
+ * every call), and no status may be 5xx. The service must refuse an input that does not match its schema.
  */
 describe(`the OpenAPI document, tested with ${RUNS} generated requests to each operation (seed ${SEED})`, () => {
   let app: TestApp;
@@ -44,7 +44,10 @@ describe(`the OpenAPI document, tested with ${RUNS} generated requests to each o
   let operations: [string, Operation][];
   let sandbox: any;
   const tokens: Record<string, string> = {};
-  /** Ids and codes that exist in the sandbox, by the names of the parameters and members that take them. */
+  /**
+   * Ids and codes that exist in the sandbox. The keys are the names of the parameters and members that take these
+   * values.
+   */
   const known: Record<string, string[]> = {};
 
   beforeAll(async () => {
@@ -63,7 +66,7 @@ describe(`the OpenAPI document, tested with ${RUNS} generated requests to each o
     operations = operations.filter(([, operation]) => !JSON.stringify(operation).includes('text/event-stream'));
     tokens['operator'] = await app.given.operator();
     tokens['client'] = await app.given.token([sandbox.account_code]);
-    // The lifetime of the tokens is extended, so that they stay valid when a generated request moves the clock.
+    // Extends the lifetime of the tokens, so that they stay valid when a generated request moves the clock.
     for (const table of ['access_tokens', 'token_families'])
       await app.given.sql(`UPDATE ${table} SET expires_at = '9998-12-31'`);
     await fill();
@@ -123,7 +126,9 @@ describe(`the OpenAPI document, tested with ${RUNS} generated requests to each o
     });
   }
 
-  /** Returns the known values of a parameter; for `{id}`, the path determines the kind of object. */
+  /**
+   * Returns the known values of a parameter. For `{id}`, the path shows which kind of object the parameter identifies.
+   */
   const knownAs = (path: string, name: string): string[] | undefined =>
     known[name === 'id' ? (/(subscription|unmatched|notification)/.exec(path)?.[1] ?? name) : name];
 
@@ -204,8 +209,8 @@ describe(`the OpenAPI document, tested with ${RUNS} generated requests to each o
         );
         body = new URLSearchParams(value as Record<string, string>).toString();
       } else body = input.type === 'application/json' ? JSON.stringify(value) : String(value);
-      // The input is validated as the service receives it, because JSON omits undefined members and a file is sent as
-      // text.
+      // The test validates the input in the form in which the service receives it, because JSON omits undefined members
+      // and a file is sent as text.
       let received: unknown = input.type === 'application/x-www-form-urlencoded' ? value : body;
       if (input.type === 'application/json' && body !== undefined) received = JSON.parse(body);
       isRight &&= body === undefined ? operation.requestBody!.required !== true : inputs.fits(schema, received);
@@ -224,7 +229,8 @@ describe(`the OpenAPI document, tested with ${RUNS} generated requests to each o
     const failures: string[] = [];
     const succeeded = new Set<string>();
     const refused = new Set<string>();
-    // The operation that moves the clock is last, because it would make the data of the other operations expire.
+    // The operation that moves the clock is called last. When the clock moves, data that the other operations need can
+    // expire.
     const order = [...operations].sort(
       ([a], [b]) => Number(a.includes('/sandbox/clock')) - Number(b.includes('/sandbox/clock')),
     );

@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { openPage, startBrowser, type WatchedPage } from '../support/browser';
 import { OAuth, type Login } from '../support/oauth';
 
-/** Opens the operations of a tag, unless they are already open. */
+/** Opens the list of operations with the given tag, unless the list is already open. */
 async function openTag(page: Page, tag: string): Promise<void> {
   const closed = page.locator(`.opblock-tag[data-tag="${tag}"][data-is-open="false"]`);
   if ((await closed.count()) > 0) await closed.click();
@@ -22,7 +22,7 @@ async function open(operation: Locator): Promise<void> {
   await operation.locator('.opblock-loading-animation').waitFor({ state: 'hidden' });
 }
 
-/** Tests Swagger UI in a real browser: sign in with a user and an application, and try a route. */
+/** Tests Swagger UI in a real browser. The tests sign in with a user and an application, and try a route. */
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$basePath"', ({ basePath }) => {
   let app: TestApp;
   let browser: Browser;
@@ -50,7 +50,8 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     await page.getByLabel('password:').fill(password);
     await page.locator('#client_id_password').fill(consumer_key);
     await page.locator('#client_secret_password').fill(consumer_secret);
-    // Swagger UI shows the `password` flow above the `clientCredentials` flow.
+    // Swagger UI shows the `password` flow above the `clientCredentials` flow, so the first button belongs to the
+    // `password` flow.
     await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
   }
 
@@ -100,7 +101,8 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     await page.goto(`${app.url}/docs`);
     await page.locator('.opblock-tag').first().waitFor({ timeout: 60_000 });
     expect(await page.title()).toBe('API · Admit');
-    // The page's policy forbids foreign scripts, so axe is injected through the debugger's connection.
+    // The page's policy forbids foreign scripts. The test therefore injects axe, the accessibility checker, over the
+    // debugger's connection.
     await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
     const critical = await page.evaluate<string[]>(
       `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'critical').flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
@@ -147,7 +149,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
   });
 });
 
-/** Sends the document's examples unchanged; only generated values are filled in. */
+/** Sends the examples of the document unchanged. The tests fill in only values that the sandbox generates. */
 describe('Swagger UI of a sandbox', () => {
   let app: TestApp;
   let browser: Browser;
@@ -155,7 +157,7 @@ describe('Swagger UI of a sandbox', () => {
   let page: Page;
   let sandbox: Record<string, Login>;
   let paths: Record<string, Record<string, { tags: string[] }>>;
-  /** The tags of the operations that were tried. */
+  /** The tags of the operations that the tests have tried. */
   const tried = new Set<string>();
 
   const ofAccount = '/accounts/{account_code}';
@@ -205,7 +207,7 @@ describe('Swagger UI of a sandbox', () => {
     await dialogue.waitFor({ state: 'hidden' });
   }
 
-  /** Scrolls to an element: in a long document Swagger UI renders only the part near the visible area. */
+  /** Scrolls to an element. In a long document, Swagger UI renders only the part near the visible area. */
   async function scrollTo(one: Locator): Promise<void> {
     const settled = '() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
     await page.evaluate('scrollTo(0, 0)');

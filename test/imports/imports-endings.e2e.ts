@@ -7,7 +7,7 @@ describe('an import that ends early', () => {
   let app: TestApp;
   let operator: string;
 
-  // The first process only receives import files, so that the test decides which process handles their rows.
+  // The first process only receives import files, so that the test decides which process handles the rows of the files.
   beforeAll(async () => {
     app = await startApp({ env: { ROLES: 'api' } });
     operator = await app.given.operator();

@@ -88,8 +88,8 @@ describe('a file for an import', () => {
   it('an import refuses a file with a quote that is never closed, and reports its line', async () => {
     const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
     rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
-    // The header and 1,500 rows of two lines each fill the first 3,001 lines. The quote that is never closed is in the
-    // second line of the next row, which is line 3003.
+    // The header and 1,500 rows of two lines each fill the first 3,001 lines. In the next row, the second line (line
+    // 3003) contains the quote that is never closed.
     expect((await refusal(`${HEADER.join(',')}\r\n${rows.join('\r\n')}\r\n`)).detail).toMatch(/line 3003/);
     expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
   });

@@ -2,8 +2,8 @@ import { request, type IncomingMessage } from 'node:http';
 import { startApp, type TestApp } from '../support/app';
 
 /**
- * Tests section 12 of the contract: an import has at most 1,000,000 rows and 512 MiB. The bodies are generated while
- * they are sent, without a declared length.
+ * Tests section 12 of the contract: an import has at most 1,000,000 rows and 512 MiB. The test generates the bodies
+ * while it sends them, and does not declare their length.
  */
 const MOST_ROWS = 1_000_000;
 const MOST_BYTES = 512 * 1024 * 1024;
@@ -23,7 +23,7 @@ async function send(pieces: Iterable<string>): Promise<{ status: number; body: R
     method: 'POST',
     headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'application/x-ndjson' },
   });
-  // The service refuses the body without reading all of it, so sending the rest can fail.
+  // The service refuses a body before it has read all of it, so sending the rest of the body can fail.
   sender.on('error', () => undefined);
   const progress = { isAnswered: false };
   const answered = new Promise<IncomingMessage>((resolve) => sender.once('response', resolve));

@@ -43,7 +43,7 @@ describe('imports in several processes', () => {
   it('simultaneous imports of one account complete, and each row is processed once', async () => {
     const scene = await app.given.scene();
     const workers = [await worker(), await worker()];
-    // The second halves of the two files are equal. Of two equal rows, only the first one that is processed creates a
+    // The second half is the same in both files. Of two equal rows, only the row that is processed first creates a
     // record.
     const shared = rowsOf(scene.testCode, 'both', 500);
     const paths = await Promise.all(
@@ -65,7 +65,7 @@ describe('imports in several processes', () => {
 
   it("alternates between the imports of different accounts, so that a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
-    // The small import of the second account is sent after all imports of the first account.
+    // The small import of the second account is sent after all imports of the first account have been sent.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
     const small = await start(one, rowsOf(one.testCode, 'small', 1));
     const workers = [await worker(), await worker()];
@@ -75,8 +75,8 @@ describe('imports in several processes', () => {
          AND served_datetime < (SELECT served_datetime FROM eligibility_imports WHERE account_code = $2)`,
       [many.account, one.account],
     );
-    // A few imports of the first account may precede the small import: one for each process, and one that was claimed
-    // at the same moment.
+    // A few imports of the first account may come before the small import: one for each process, and one that a process
+    // claimed at the same moment.
     expect(before.length).toBeLessThanOrEqual(workers.length + 1);
     for (const each of workers) await each.close();
   });

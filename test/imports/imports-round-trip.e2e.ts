@@ -5,8 +5,8 @@ import { startApp, type TestApp } from '../support/app';
 import { importsOf } from '../support/imports';
 
 /**
- * The number of accounts to try. The full form of this test is `ROUND_TRIP_ACCOUNTS=2000 npx jest --selectProjects e2e
- * --testPathPatterns imports-round-trip`.
+ * The number of accounts that the test tries. For the full form of this test, run `ROUND_TRIP_ACCOUNTS=2000 npx jest
+ * --selectProjects e2e --testPathPatterns imports-round-trip`.
  */
 const ACCOUNTS = Number(process.env['ROUND_TRIP_ACCOUNTS'] ?? 20);
 const PRESENT = '2031-01-31T08:00:00Z';

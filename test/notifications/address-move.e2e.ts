@@ -6,8 +6,8 @@ import { holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * The length of a pause, in milliseconds. It leaves enough time for a sweep of the delivery loop and several probes
- * after the sweep.
+ * The length of a pause, in milliseconds. The pause is long enough for a sweep of the delivery loop and for several
+ * probes after the sweep.
  */
 const A_WHILE_MS = 1500;
 
@@ -79,7 +79,7 @@ test('creates no notifications for a subscription that was never verified, howev
 test('after the response to a PATCH of partner_url, no process sends to the old address, and claimed notifications are released', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // Waits until the delivery loop has found no further notification after the delivery, so that no claim is running.
+  // Waits until the delivery loop has searched for further notifications and found none, so that no claim is running.
   await pause(A_WHILE_MS);
   const hold = holdAt(second, 'claimed');
   const held = await subscribed.booking();

@@ -14,9 +14,10 @@ const WAIT_MS = 10_000;
 const HELD = 4711;
 
 /**
- * Tests simultaneous claims of several processes. Each process is simulated by a connection that runs the delivery
- * loop's statement; nothing else delivers. The test can pause a claim after its snapshot and before its first row. The
- * claim reads the time at that point, with a function that waits for the test's lock.
+ * Tests claims that several processes make at the same time. Each process is simulated by a connection that runs the
+ * claim statement of the delivery loop. No real process delivers. A claim reads the time after PostgreSQL has taken the
+ * snapshot of the statement, and before the statement reads the first row. The test replaces the function that returns
+ * the time with a function that waits for a lock of the test. It can therefore pause a claim at that point.
  */
 let app: TestApp;
 let subscribed: Subscribed;
@@ -55,12 +56,15 @@ async function run(client: pg.Client, { text }: Statement, values: unknown[]): P
   return rows.map(({ id }) => id);
 }
 const claim = (client: pg.Client) => run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken(), Infinity, 0]);
-/** Runs a claim as a process whose clock jumped forward by an hour `jumpedS` seconds ago. */
+/** Runs a claim for a process whose clock jumped forward by an hour, `jumpedS` seconds ago. */
 const claimAhead = (client: pg.Client, jumpedS: number) =>
   run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken(), Date.now() / 1000 - 3600, jumpedS]);
 const probe = (client: pg.Client) => run(client, CLAIM_PROBES, [WAIT_MS, 10, leaseToken(), Infinity, 0]);
 
-/** Starts a claim, and holds it after it has taken its snapshot and before it reads the first row. */
+/**
+ * Starts a claim, and pauses it after PostgreSQL has taken the snapshot and before the claim reads the first row. The
+ * returned `goOn` continues the claim, and returns the ids of the claimed rows.
+ */
 async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }> {
   const [holder, claiming] = [await connect(), await connect('public, held, pg_catalog')];
   await holder.query(`SELECT pg_advisory_lock(${HELD})`);
@@ -77,15 +81,15 @@ async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }
 }
 
 /**
- * Gives the notifications an expired lease. A claim reads the time only for rows with a lease, and the test can pause
- * the claim only at that point.
+ * Gives the notifications an expired lease. A claim reads the time only for rows with a lease, and the test can pause a
+ * claim only when the claim reads the time.
  */
 const lapse = () =>
   app.given.sql(`UPDATE deliveries SET lease_token = 0, leased_until = clock_timestamp() - interval '1 second'`);
 
 /**
- * Creates an event that waits for an operator, and a newer event of the same booking; returns the ids of their
- * notifications.
+ * Creates an event whose notification waits for an operator, and a newer event of the same booking. Returns the ids of
+ * the notifications of both events.
  */
 async function refusedAndNext(): Promise<string[]> {
   const booking = await subscribed.booking();
@@ -163,7 +167,7 @@ test('a delivery process that began to claim a probe before a manual resend clai
   expect(await claim(await connect())).toEqual([first]);
   expect(await late.goOn()).toEqual([]);
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
-  // The probe of the DOWN partner is still due, because no process has claimed it.
+  // The probe to the DOWN partner is still due, because no process has claimed it.
   expect(await app.given.sql('SELECT FROM subscriptions WHERE next_probe_at <= clock_timestamp()')).toHaveLength(1);
 });
 
@@ -210,7 +214,7 @@ test('the late outcome of an earlier probe does not change the time of the next 
   await due();
   const late = await claimOne();
   // The process that claimed the first probe is paused. The probe therefore becomes due again, and a second process
-  // claims it.
+  // claims the probe.
   await due();
   const latest = await claimOne();
   expect(latest.position).not.toBe(late.position);
@@ -258,8 +262,8 @@ test('with a generic query plan, the claim statement reads only the rows that it
      SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications WHERE subscription_id = $1`,
     [subscribed.id],
   );
-  // Adds many other partners with one delivery each, so that PostgreSQL's planner also expects few rows for the tested
-  // partner.
+  // Adds many other partners with one delivery each, so that PostgreSQL's planner expects only a few rows for the
+  // tested partner as well.
   await app.given.insertMany(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT gen_random_uuid(), n, 'OTHER', 1, 'FIRST' FROM generate_series(1000001, 1002000) AS n`,

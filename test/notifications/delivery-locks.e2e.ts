@@ -8,7 +8,8 @@ let app: TestApp;
 let [locked, healthy]: Subscribed[] = [];
 
 beforeEach(async () => {
-  // The first automatic retry is due after a minute, so that no retry changes the counts of requests in the test.
+  // The first automatic retry is due after a minute, so that no retry changes the numbers of requests that the test
+  // counts.
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   [locked, healthy] = [await Subscribed.start(app), await Subscribed.start(app)];
 });
@@ -36,7 +37,7 @@ test.each([
     answer();
     await eventually(async () => expect(await states(healthy)).toEqual(['ERROR_QUEUE', 'ERROR_QUEUE']), 15_000);
     expect(await states(locked)).toEqual(['PENDING']);
-    // While another connection locks a row of one partner, the healthy partner receives further notifications.
+    // The healthy partner must receive further notifications while another connection locks a row of the other partner.
     healthy.partner.answer({ status: 200 });
     await healthy.booking();
     await eventually(async () => expect(await states(healthy)).toContain('DELIVERED'), 15_000);

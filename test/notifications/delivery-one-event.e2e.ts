@@ -43,7 +43,8 @@ test('a partner that always returns 500 for one event still receives all other e
 test('a partner that returns 500 for all events becomes DOWN, and no event needs a manual retry', async () => {
   subscribed.partner.answer({ status: 500 });
   for (let made = 0; made < 3; made++) await subscribed.booking();
-  // The partner answers 500 to all three events: each is attempted three times, and then the oldest is attempted again.
+  // Each of the three events is attempted three times, and the partner answers 500 each time. After that, the oldest
+  // event is attempted again.
   await subscribed.partner.received(11, 20_000);
   const seen = subscribed.partner.requests.map(({ json }) => json.booking_code);
   expect(new Set(seen).size).toBe(3);

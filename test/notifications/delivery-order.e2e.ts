@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-/** Makes the partner give the specified answers to the given events, and answer 200 to any other event. */
+/** Makes the partner give the specified answers to the given events, and answer all other events with 200. */
 function answers(by: Record<string, { status: number; delayMs?: number }>) {
   const begun: string[] = [];
   subscribed.partner.answer(async ({ json, headers }) => {

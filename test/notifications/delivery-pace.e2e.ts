@@ -16,8 +16,8 @@ afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
 /**
- * Makes the partner accept the given number of requests in any second, and answer further requests with the given
- * status.
+ * Makes the partner accept the given number of requests in any one second, and answer all further requests in that
+ * second with the given status.
  */
 function taking(
   perSecond: number,
@@ -66,8 +66,8 @@ test('delivers notifications at more than half of a partner’s maximum rate, an
   await subscribed.post('resume');
   await delivered(120, 60_000);
   const { requests } = subscribed.partner;
-  // The request rate depends on the load of the machine, so the test only expects half of the rate that the partner
-  // accepts. bench/pace.ts measures the actual rate.
+  // The request rate depends on the load of the machine. The test therefore expects only half of the rate that the
+  // partner accepts. bench/pace.ts measures the actual rate.
   expect(120 / seconds().at(-1)!).toBeGreaterThan(2.5);
   expect(partner.busy / requests.length).toBeLessThanOrEqual(0.05);
   expect(await subscribed.queue()).toEqual([]);
@@ -100,7 +100,8 @@ describe('a busy partner', () => {
       const { health, paused_until, pace } = await subscribed.subscription();
       expect([health, pace]).toEqual(['UP', 0.5]);
       expect(Date.parse(paused_until) - Date.now()).toBeLessThanOrEqual(3_000);
-      // New events and operators' resends also wait until the partner's pause ends.
+      // The partner has asked for a pause. New notifications, and notifications that operators resend, also wait for
+      // the end of this pause.
       await subscribed.booking();
       await subscribed.admin('POST', `error-queue/${queued['id']}/resend`);
       await delivered(2);
@@ -153,7 +154,7 @@ describe('a busy partner', () => {
   test('a notification answered with 429 is retried automatically, even if the stored auto_retry_on lacks 429', async () => {
     subscribed = await Subscribed.start(app);
     expect((await subscribed.patch({ auto_retry_on: ['500'] })).body.auto_retry_on).toEqual(['500', '429']);
-    // Release 1.0.0 could store a value of auto_retry_on without 429.
+    // In release 1.0.0, the stored `auto_retry_on` of a subscription could lack 429.
     await app.given.sql(`UPDATE subscriptions SET auto_retry_on = '{500}' WHERE id = $1`, [subscribed.id]);
     await subscribed.patch({ name: 'A partner' });
     expect((await subscribed.subscription())['auto_retry_on']).toEqual(['500', '429']);
@@ -275,8 +276,8 @@ describe('the pace of a partner', () => {
       await app.given.sql(RESERVE.text, [subscribed.id, 1, 0]),
     ].map(([row]) => row);
     expect([first, late, punctual].map((row) => row['requests'])).toEqual([1, 0, 0]);
-    // The request that was 500 ms late has postponed the next send time by 500 ms. The send time can be reserved 100 ms
-    // in advance.
+    // The partner accepts one request a second. The second request is 500 ms late, so the next send time is 1500 ms
+    // away. A process can reserve a send time at most 100 ms in advance.
     for (const row of [late, punctual]) expect(Math.abs(row['from_ms'] - 1400)).toBeLessThan(300);
   });
 

@@ -14,15 +14,16 @@ import { eventually } from '../support/eventually';
 import { looksAt, type Values } from '../support/plans';
 
 /**
- * Simulates a database connection whose statements were planned while the tables were empty. It still uses these plans
- * when many notifications are due. Each statement runs on a connection of the service, and EXPLAIN shows what it reads.
+ * Simulates a database connection whose statements were planned while the tables were empty. The connection still uses
+ * these plans when many notifications are due. Each statement runs on a connection of the service, and EXPLAIN shows
+ * how many rows the statement reads.
  */
 const NOTIFICATIONS = 50_000;
 const BATCH = 32;
 const EVENTS = 400;
 /**
- * The maximum number of rows that a statement may read in total. A statement would exceed it by reading a whole table,
- * or by comparing each event with every other event.
+ * The maximum number of rows that a statement may read in total. A statement that reads a whole table, or that compares
+ * each event with every other event, exceeds this number.
  */
 const MOST = 40_000;
 const WAIT_MS = 10_000;
@@ -38,7 +39,7 @@ let client: PoolClient;
 
 beforeEach(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
-  // Autovacuum is off, because the database server's own maintenance is not part of the test.
+  // Autovacuum is off, because the test must not depend on the database server's own maintenance.
   for (const table of ['deliveries', 'notifications', 'notification_attempts', 'domain_events', 'subscriptions'])
     await app.given.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   client = await app.database.pool.connect();
@@ -79,7 +80,7 @@ async function fill(partners: string[]): Promise<void> {
 
 /**
  * Creates due notifications, and events that wait for translation. Leases the first few notifications, and returns the
- * leased ones.
+ * leased notifications.
  */
 async function owe(): Promise<Owed[]> {
   await app.given.insertMany(
@@ -117,7 +118,10 @@ const delivered = (rows: readonly Owed[]) => [
   of(rows, () => null),
 ];
 
-/** The statements of delivery, each with a function that returns its values for the due notifications. */
+/**
+ * The statements that deliver notifications. Each has a function that returns the parameters of the statement for the
+ * given due notifications.
+ */
 const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly string[]) => Values][] = [
   [
     'a claim',
@@ -209,7 +213,7 @@ describe.each([
       const partners = partnersOf(count);
       await fill(partners);
       const owed = await owe();
-      // PostgreSQL includes written rows in its statistics about a second after the write.
+      // PostgreSQL counts written rows in its statistics about a second after the write.
       await eventually(async () => {
         await app.app.get(DeliverySchedule).analyseGrown();
         expect(

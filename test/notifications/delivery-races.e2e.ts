@@ -9,8 +9,8 @@ import { Subscribed } from '../support/subscribed';
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
 /**
- * In these tests, two processes share one database. The test holds one process at a race point while the other
- * continues.
+ * In these tests, two processes share one database. A test stops one process at a certain step of its work while the
+ * other process continues.
  */
 describe('races of delivery', () => {
   let first: TestApp;
@@ -46,8 +46,7 @@ describe('races of delivery', () => {
     const [stale, owner] = [holdAt(first, 'attempt ended'), holdAt(second, 'attempt ended')];
     await subscribed.booking();
     await Promise.race([stale.reached, owner.reached]);
-    // The test lets the lease of the claiming worker expire repeatedly, until both processes have sent the
-    // notification.
+    // The test lets the leases expire again and again, until both processes have sent the notification.
     const both = Promise.all([stale.reached, owner.reached]).then(() => true);
     while (!(await Promise.race([both, pause(300, false)]))) await lapse();
     const [id] = ids();
@@ -71,7 +70,10 @@ describe('races of delivery', () => {
   const leased = () => owed('leased_until > clock_timestamp() AND NOT begun');
   const both = () => [first, second];
   const sequences = () => subscribed.partner.requests.map(({ headers }) => Number(headers['event-sequence']));
-  /** Creates a partner to which both processes have already sent notifications. */
+  /**
+   * Creates a booking, and waits until its notification has been delivered and no notification is leased. Returns the
+   * booking code.
+   */
   async function known(): Promise<string> {
     const booking = await subscribed.booking();
     await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1));
@@ -87,7 +89,7 @@ describe('races of delivery', () => {
       await subscribed.reschedule(booking);
       await hold.reached;
       await subscribed.reschedule(booking);
-      // The claims of the booking events expire, so that the second process finds events that no process translates.
+      // The test lets the claims of the untranslated events expire, so that both processes translate the same events.
       await first.given.sql(
         `UPDATE domain_events SET claimed_until = clock_timestamp() - interval '1 second' WHERE settled_at IS NULL`,
       );
@@ -170,8 +172,8 @@ describe('races of delivery', () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // Aborting a bulk job takes the job's claimed notifications away from their worker. A later sweep may then find
-      // these notifications.
+      // When a bulk job is aborted, its claimed notifications are taken away from the worker that claimed them. A later
+      // sweep may find the same notifications.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();

@@ -47,8 +47,8 @@ async function received(of = subscribed): Promise<Kept[]> {
 }
 
 /**
- * Requests digests for time steps of several lengths. Checks that each step has the count and the digest of the stored
- * notifications in its period.
+ * Requests digests with steps of several lengths. Checks that each returned step has the count and the digest of the
+ * stored notifications in its period.
  */
 async function expectDigestsOf(kept: readonly Kept[], of = polling): Promise<void> {
   const now = Math.floor(Date.now() / 1000);

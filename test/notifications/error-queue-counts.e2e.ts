@@ -23,7 +23,7 @@ test('while nothing changes, the upkeep of the error queue rewrites none of its 
   await change(1);
   const before = await rows();
   expect(before).toHaveLength(CAUSES);
-  // Waits for several rounds of the error queue's upkeep.
+  // Waits until the upkeep of the error queue has run several times.
   await pause(3500);
   expect(await rows()).toEqual(before);
 });

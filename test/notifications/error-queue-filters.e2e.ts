@@ -9,8 +9,8 @@ let gone: Subscribed;
 let jobs: BulkJobs;
 
 /**
- * Creates four undelivered notifications: one was answered with 400, one was answered with 500, one is not attempted
- * because the partner is then DOWN, and one failed because the partner's port is closed.
+ * Creates four undelivered notifications. The first was answered with 400, and the second with 500. The third is not
+ * attempted, because its partner is DOWN after the 500. The fourth failed, because the port of its partner is closed.
  */
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });

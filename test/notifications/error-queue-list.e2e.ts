@@ -10,7 +10,8 @@ beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   subscribed = await Subscribed.start(app, { name: 'The board' });
   let count = 0;
-  // The partner answers 400, 403, 400 and 500; then it is DOWN, so the fifth notification is not attempted.
+  // The partner answers 400, 403, 400 and 500. After the 500 the partner is DOWN, so the fifth notification is not
+  // attempted.
   subscribed.partner.answer(() => ({ status: [400, 403, 400, 500][count++] ?? 200 }));
   for (let i = 0; i < 5; i++) {
     await subscribed.booking();

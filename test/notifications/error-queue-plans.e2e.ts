@@ -37,8 +37,8 @@ async function summary() {
 
 test('the summary of the error queue reads only the first and last rows of each cause, even if other partners have short queues', async () => {
   await queueMany(subscribed, 1_000);
-  // Simulates the queues of 29 other partners. Their subscriptions need not exist, because PostgreSQL's planner
-  // considers only the rows.
+  // Simulates the queues of 29 other partners. Their subscriptions need not exist, because the planner of PostgreSQL
+  // considers only the notifications.
   await app.given.sql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state, retry, failure, http_status, queued_datetime)
@@ -53,8 +53,9 @@ test('the summary of the error queue reads only the first and last rows of each 
 }, 60_000);
 
 /**
- * Two indexes begin with the columns of a cause. The index that also contains exam times is smaller when many
- * notifications have the same exam time. The planner then prefers this index, although the result must be sorted.
+ * Two indexes begin with the columns that identify a cause, and one of the two also contains the exam times. If many
+ * notifications have the same exam time, the index with the exam times is the smaller one. The planner then prefers
+ * this index, although PostgreSQL must sort the rows that it finds with this index.
  */
 test.each([30_000, 60_000])(
   'the summary of the error queue reads only the first and last rows of each cause, even with %d more rows',

@@ -16,7 +16,10 @@ beforeEach(async () => {
 });
 afterEach(() => subscribed.stop());
 
-/** Adds past attempts to the log of the partner's attempts, one for each given age in hours. */
+/**
+ * Adds attempts to the log of the attempts to the partner. Each attempt lies one of the given numbers of hours in the
+ * past.
+ */
 const attempted = (failure: string | null, hoursAgo: readonly number[]) =>
   app.given.sql(
     `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, failure)
@@ -24,7 +27,9 @@ const attempted = (failure: string | null, hoursAgo: readonly number[]) =>
     [subscribed.id, failure, hoursAgo],
   );
 
-/** Returns `failing_since` of the subscription, and checks that the lists show the same value. */
+/**
+ * Returns `failing_since` of the subscription. Checks that the lists of subscriptions and partners show the same value.
+ */
 async function failingSince(): Promise<string | null> {
   const { failing_since: alone } = await subscribed.subscription();
   const account = `account_code=${subscribed.scene.account}`;

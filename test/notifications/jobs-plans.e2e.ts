@@ -31,7 +31,7 @@ let client: PoolClient;
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
   subscribed = await Subscribed.start(app);
-  // Autovacuum is off, because the database server's own maintenance is not part of the test.
+  // Autovacuum is off, because the test must not depend on the database server's own maintenance.
   await app.given.sql('ALTER TABLE job_items SET (autovacuum_enabled = off)');
   await queueMany(subscribed, ITEMS);
   await app.given.sql('ANALYZE notifications');
@@ -49,7 +49,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** Writes a job with all queued notifications to the database, without any worker. */
+/** Writes a job for all queued notifications to the database. No process works on the job. */
 async function job(kind: string, state: string): Promise<string> {
   const id = randomUUID();
   await app.given.sql(
@@ -119,8 +119,8 @@ describe.each([
       await job(kind, 'ABORTED');
       if (upkeep !== null) await app.given.sql(upkeep);
       const values = await valuesOf(await job(kind, 'RUNNING'));
-      // A connection keeps the plan of a statement only after several executions, so the statement is executed that
-      // often.
+      // A connection caches the plan of a statement only after several executions, so the test executes each statement
+      // several times.
       for (let n = 0; n < 8; n++) {
         await client.query('BEGIN');
         await client.query({ ...statement, values });

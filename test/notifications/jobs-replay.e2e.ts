@@ -174,7 +174,7 @@ test('two replay requests with the same Idempotency-Key create one job; a reques
 });
 
 describe('a DOWN partner without a due notification', () => {
-  /** Turns the partner DOWN: one event is delivered, the next event is answered with 500, and the probe with 401. */
+  /** Makes the partner DOWN: one event is delivered, the next event is answered with 500, and the probe with 401. */
   async function down(): Promise<void> {
     await delivered(1);
     subscribed.partner.answer({ status: 500 });

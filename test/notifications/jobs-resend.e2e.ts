@@ -247,8 +247,8 @@ describe('actions of an operator on a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // After the response to a pause or an abort, the count `sent` may grow only by the attempts that were already
-      // running.
+      // After the service has answered the request to pause or abort the job, no further attempt begins. Only attempts
+      // that were already running may still increase the count `sent`.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);
@@ -300,8 +300,8 @@ test('keeps a notification of a job waiting when its partner is suspended before
   const [{ id: notification }] = await refused(subscribed, 1);
   const { partner } = subscribed;
   await partner.goDown();
-  // The partner accepts TCP connections and sends nothing. The attempt of the notification has therefore begun, but its
-  // request cannot be sent.
+  // The partner accepts TCP connections, but sends nothing. The attempt to send the notification has therefore begun,
+  // but the service cannot send the request yet.
   const silent = createServer().listen(Number(new URL(partner.url).port), '127.0.0.1');
   const connected = once(silent, 'connection') as Promise<[Socket]>;
   const id = await resend();

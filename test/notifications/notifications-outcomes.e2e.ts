@@ -58,8 +58,8 @@ describe('a failure other than a 500', () => {
       expect(attempts[0].reason).toBe(status === 400 ? 'NO_MATCHING_RECORD' : attempts[0].reason);
       if (failure === 'connect') expect(attempts).toMatchObject(triggers.map(() => ({ reason: 'ECONNRESET' })));
       if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
-      // If a kept-alive connection breaks before any byte of the response, it may have been stale, so the attempt is
-      // repeated on a new connection.
+      // If a kept-alive connection breaks before the first byte of the response, the partner may have closed the
+      // connection before it received the request. The service therefore repeats the attempt on a new connection.
       expect(subscribed.partner.requests).toHaveLength(triggers.length);
     },
   );
@@ -170,8 +170,8 @@ describe('automatic retry after a 500', () => {
       expect(probe.raw.equals(sent.raw)).toBe(true);
       expect(probe.headers['webhook-id']).toBe(sent.headers['webhook-id']);
     }
-    // The time between the first two requests is ignored, because the second may have been sent before the partner
-    // turned DOWN.
+    // The test ignores the time between the first two requests, because the second request may have been sent before
+    // the partner became DOWN.
     const scheduled = gaps.slice(-3);
     expect(Math.min(...scheduled)).toBeGreaterThanOrEqual(600);
     expect(scheduled.at(-1)).toBeGreaterThanOrEqual(1200);
@@ -195,7 +195,7 @@ describe('automatic retry after a 500', () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     const [row] = await queued();
-    // Postpones the next probe, so that only the resend can turn the partner UP.
+    // Postpones the next probe, so that only the resent notification can make the partner UP again.
     await app.given.sql(`UPDATE subscriptions SET next_probe_at = now() + interval '1 hour' WHERE id = $1`, [
       subscribed.id,
     ]);

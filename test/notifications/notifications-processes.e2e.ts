@@ -65,8 +65,8 @@ test('an event wakes the processes with the `delivery` role if the partner is ac
   };
   await booking('SUSPENDED', 'UP');
   await booking('ACTIVE', 'DOWN');
-  // PostgreSQL sends the messages of NOTIFY in commit order, so that the message about the last booking arrives after
-  // those about the earlier bookings.
+  // PostgreSQL sends the messages of NOTIFY in commit order. If the earlier bookings caused messages, these messages
+  // would therefore arrive before the message about the last booking.
   await booking('ACTIVE', 'UP');
   await eventually(() => expect(heard).not.toEqual([]));
   expect(heard).toEqual([`due ${subscribed.id}`]);

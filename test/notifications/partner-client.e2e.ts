@@ -475,11 +475,7 @@ describe('TLS to a partner', () => {
   );
 });
 
-/**
- * Starts listeners with short accept queues and fills the queues, so that further connections are neither accepted nor
- * refused.
- */
-/** Forwards bytes to a port of this machine; while it is frozen, existing connections transfer no bytes. */
+/** Starts a proxy to a port of this machine. After `freeze`, the existing connections transfer no more bytes. */
 async function freezable(port: number): Promise<{ url: string; freeze(): void }> {
   const open = new Set<Socket>();
   const server = createTcpServer((near) => {
@@ -505,6 +501,10 @@ async function freezable(port: number): Promise<{ url: string; freeze(): void }>
   return { url, freeze };
 }
 
+/**
+ * Starts listeners with short accept queues, and fills the queues. Further connections are then neither accepted nor
+ * refused. Returns a function that stops the listeners.
+ */
 async function silentListeners(port: number, hosts: string[]): Promise<() => void> {
   const child = spawn(
     process.execPath,
@@ -639,8 +639,8 @@ describe('connections to a partner', () => {
     partner.answer({ endless: 'silence' });
     const late = await Promise.all(Array.from({ length: 5 }, () => client.put(endpoint, headers, body)));
     expect(late.map(summary)).toEqual(Array(5).fill(failed('timeout')));
-    // All five requests end at about the same time. The connection of a request that ends slightly earlier may still
-    // serve a waiting request.
+    // All five requests end at about the same time. When one request ends slightly earlier, its connection may serve a
+    // request that still waits.
     expect(partner.requests.length).toBeLessThan(45);
     partner.answer({ status: 200 });
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
@@ -695,8 +695,8 @@ describe('connections to a partner', () => {
       expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
       return partner.connections;
     };
-    // With three partners and a limit of two idle connections, the connections to the two most recently used partners
-    // are kept.
+    // There are three partners, and at most two idle connections are kept. The service keeps the connections to the two
+    // partners that were used most recently.
     for (const [key, connections] of [
       ['a', 1],
       ['b', 2],

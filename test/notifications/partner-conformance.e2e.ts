@@ -18,7 +18,7 @@ let partner: Partner | undefined;
 
 afterEach(() => partner?.stop());
 
-/** Returns the titles of the faults that the conformance program finds in a partner. */
+/** Returns the titles of the faults that the conformance program finds in the given partner. */
 async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
   partner = await startPartner();
   partner.answer(({ headers, raw }) => answering(headers, raw));
@@ -29,7 +29,7 @@ async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
   return wrong;
 }
 
-/** Builds a correct partner from the npm package. The partner knows only one candidate. */
+/** Builds a correct partner from the npm package. The partner accepts notifications about only one candidate. */
 function good(): Answering {
   const receiver = new NotificationReceiver({
     secrets: SECRET,

@@ -240,7 +240,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
 
   beforeAll(async () => {
     pool = new pg.Pool({ connectionString: database.url });
-    // The tables that release 1.0.0 of the package created.
+    // The test creates the tables as release 1.0.0 of the package created them.
     await pool.query(`
       DROP TABLE IF EXISTS taken_notifications, notified_bookings, notified_records;
       CREATE TABLE taken_notifications (webhook_id text PRIMARY KEY, taken_at timestamptz NOT NULL DEFAULT now());
@@ -297,7 +297,8 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     const cursor = await catchUp(receiver(), { ...feed, keepCursor });
     expect(await told(booking_code)).toEqual(both);
     expect(kept.at(-1)).toBe(cursor);
-    // A second catch-up from the beginning of the feed changes nothing, because every notification in it is known.
+    // A second catch-up from the beginning of the feed changes nothing, because the partner has already stored every
+    // notification in the feed.
     await catchUp(receiver(), feed);
     expect(await told(booking_code)).toEqual(both);
   });

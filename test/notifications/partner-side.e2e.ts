@@ -50,7 +50,8 @@ describe('a token with the scope partner', () => {
       for (const [method, { security }] of Object.entries(operations)) {
         if (!security?.some((one: object) => 'oauth2' in one)) continue;
         const name = `${method.toUpperCase()} ${path}`;
-        // Without this body, a poll would delay the test, because it would wait for a notification.
+        // With this body, a poll returns at once. Without it, the poll would wait for a notification and delay the
+        // test.
         const body = path.endsWith('/poll') ? { return_immediately: true } : undefined;
         const answer = await app.call(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, 'nothing'), { token, body });
         if (!path.startsWith('/partner/') || answer.status === 403) statuses[name] = answer.status;

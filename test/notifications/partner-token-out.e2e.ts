@@ -38,7 +38,7 @@ async function burst(retried: string[]): Promise<void> {
     await Promise.all(Array.from({ length: 10 }, () => subscribed.booking()));
 }
 
-/** Checks that each process sends one token request at a time, and pauses after a failure. */
+/** Checks that each process sends only one token request at a time, and pauses after a token request has failed. */
 function expectFewQuestions(): void {
   const at = issuer.tokenRequests.map((request) => request.at);
   const tooSoon = at.filter(
@@ -94,7 +94,7 @@ test.each([
       async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(EVENTS),
       PATIENCE_MS,
     );
-    // Each process may have sent one token request before the first response.
+    // Each process may have sent one token request before the first response arrived. The test ignores these requests.
     const later = issuer.tokenRequests.slice(processes.length);
     for (const { at } of [...later, ...subscribed.partner.requests]) expect(at - first.at).toBeGreaterThanOrEqual(3900);
     expect(await subscribed.queue()).toEqual([]);

@@ -7,7 +7,7 @@ const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 const FLIPS = 30;
 const BOOKINGS = 8;
 
-/** Changes a subscription between PUSH and POLL repeatedly, while two processes deliver its notifications. */
+/** Changes a subscription from PUSH to POLL and back many times, while two processes deliver its notifications. */
 describe('a subscription that changes between PUSH and POLL under traffic', () => {
   let first: TestApp;
   let second: TestApp;
@@ -27,7 +27,10 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
   });
 
   it('a subscription that changes between PUSH and POLL gets each notification once, in the order of its booking', async () => {
-    /** The attempts, each with the time of its offer or request and the time of its acknowledgement. */
+    /**
+     * The attempts. An attempt begins when the partner receives the notification, in a PUT request or in the response
+     * to a poll. The attempt ends when the partner acknowledges the notification.
+     */
     const attempts: { id: string; code: string; sequence: number; from: number; to: number; way: string }[] = [];
     subscribed.partner.answer(async (request) => {
       const attempt = {
@@ -48,8 +51,8 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
     const poll = async (app: TestApp): Promise<void> => {
       let ack: string[] = [];
       while (!isOver || ack.length > 0) {
-        // An attempt ends when the partner sends the acknowledgement, because the service records an acknowledgement
-        // before it answers the partner.
+        // An attempt ends as soon as the partner sends the acknowledgement, because the service records the
+        // acknowledgement before it answers the partner.
         for (const attempt of attempts) if (ack.includes(attempt.id)) attempt.to = performance.now();
         const answer = await app.call('POST', '/partner/notifications/poll', {
           token: polling.token,
@@ -83,7 +86,8 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
       const path = `/admin/subscriptions/${subscribed.id}`;
       const answer = await app.call('PATCH', path, { token: subscribed.operator, body: { delivery: way } });
       expect(answer.body).toMatchObject({ delivery: way, state: 'ACTIVE', health: 'UP' });
-      // The next change waits until a notification has been delivered in the mode that the subscription now has.
+      // Before the next change, the test waits until a notification has been delivered in the current mode of the
+      // subscription.
       const before = attempts.length;
       await eventually(() => expect(attempts.slice(before).some((attempt) => attempt.way === way)).toBe(true));
     }
@@ -102,7 +106,7 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
     for (const code of codes) {
       const own = attempts.filter((attempt) => attempt.code === code).sort((a, b) => a.from - b.from);
       expect(own.map(({ sequence }) => sequence)).toEqual(own.map((_, index) => index + 1));
-      // Each attempt of a booking must begin after the previous attempt has ended.
+      // Each attempt of a booking must begin after the previous attempt of the same booking has ended.
       expect(own.filter(({ from }, index) => index > 0 && from < own[index - 1].to)).toEqual([]);
     }
     expect(new Set(attempts.map(({ way }) => way))).toEqual(new Set(['PUSH', 'POLL']));

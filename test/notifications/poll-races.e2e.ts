@@ -96,7 +96,8 @@ describe('races of polls', () => {
     const bookingCode = await subscribed.booking();
     await subscribed.partner.received(1);
     await subscribed.reschedule(bookingCode);
-    // The change to POLL does not wait for the end of the attempt, because the attempt has already begun.
+    // A change to POLL does not wait for attempts that have already begun. It therefore does not wait for the PUT that
+    // is in progress.
     await polling.turn('POLL');
     expect((await poll(api, { return_immediately: true })).body.notifications).toEqual([]);
     answer();
@@ -115,7 +116,8 @@ describe('races of polls', () => {
     await subscribed.post('resume');
     await held.reached;
     const turned = polling.turn('POLL');
-    // The change to POLL is committed, but the response to the request waits until the claim is released.
+    // The change to POLL has been committed, but the service answers the request for the change only after the claim is
+    // released.
     await eventually(async () => expect(await subscribed.subscription()).toMatchObject({ delivery: 'POLL' }));
     expect((await poll(api, { return_immediately: true })).body.notifications).toEqual([]);
     held.release();

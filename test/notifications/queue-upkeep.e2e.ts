@@ -43,7 +43,7 @@ test('the queue upkeep resolves notifications of deleted partners in batches, an
   for (const one of subscribed) await queueMany(one, 1500);
   for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
   const done = watched();
-  // Stops the clock, so that a busy machine does not end the round by its time limit.
+  // Stops the clock, so that the round does not end early at its time limit on a busy machine.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   await upkeep();
   expect(await Promise.all(subscribed.map(unresolved))).toEqual([0, 0, 0]);

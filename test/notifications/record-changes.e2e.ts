@@ -230,7 +230,7 @@ describe('a record change that no subscription selects', () => {
     await subscribe();
     await change();
     const record = await app.given.eligibility(subscribed.scene);
-    // If the partner was verified at an earlier address, the changes are kept until the new address is verified.
+    // If an earlier address of the partner was verified, the changes are kept until the new address is verified.
     const kept = name === 'is not verified' ? 1 : 0;
     expect(await count('domain_events WHERE stream = $1', [record['svc_eligiblity_id']])).toBe(kept);
   });

@@ -11,15 +11,15 @@ import { firstUnexplained, type Operation } from '../proof/model/records/records
 import { PostgresServer } from '../support/servers';
 
 /**
- * Compares the model of records' events (test/proof/model/records) with real runs: concurrent writers, subscriptions
- * and translators on a real PostgreSQL. Every run must be a path of the model.
+ * Compares the model of records' events (test/proof/model/records) with real runs. In a real run, concurrent writers,
+ * subscriptions and translators use a real PostgreSQL. Every run must be a path of the model.
  */
 const ROUNDS = Number(process.env['RECORDS_ROUNDS'] ?? 100);
 const [WRITERS, SUBSCRIPTIONS, TRANSLATORS] = [3, 2, 2];
 const CHANGES = { U: 'UPDATED', H: 'HELD' } as const;
 const TELL = (rows: string) => `WITH ${tellingChanges(rows, 'NULL')} SELECT ${EVENT_COLUMNS} FROM told`;
 const LOCK = 'pg_advisory_xact_lock(hashtext($1))';
-// If a version of a subscription selects no change, the subscription is deleted.
+// Some versions of a subscription select no kind of change. For such a version, the statement deletes the subscription.
 const CHANGE_SUBSCRIPTION = `UPDATE subscriptions
   SET record_changes = CASE WHEN $2::text[] = '{}' THEN record_changes ELSE $2 END,
     deleted_datetime = CASE WHEN $2::text[] = '{}' THEN now() END
@@ -49,7 +49,7 @@ afterAll(async () => {
 const oneOf = <T>(values: readonly T[]): T => values[randomInt(values.length)];
 const aWhile = () => (randomInt(2) === 0 ? pause(randomInt(6)) : undefined);
 
-/** A run of concurrent writers, subscriptions and translators, in an account of its own. */
+/** A run of concurrent writers, subscriptions and translators. Each run has its own account. */
 class Run {
   private moment = 0;
   private readonly account: string;
@@ -181,7 +181,7 @@ class Run {
     }
   }
 
-  /** Translates random events until nothing changes any more and all events are translated. */
+  /** Translates random events until the writers and subscriptions have ended and all events are translated. */
   private async translate(t: number): Promise<void> {
     for (;;) {
       const isLast = !this.isChanging;

@@ -43,7 +43,7 @@ async function rotate(by: TestApp = app): Promise<void> {
   secrets.unshift(body.signing_secret);
 }
 
-/** Returns which secrets sign the next notification, as indices counted from the newest secret. */
+/** Returns the indices of the secrets that sign the next notification. The newest secret has the index 0. */
 async function signing(): Promise<number[]> {
   const seen = subscribed.partner.requests.length;
   await subscribed.booking();

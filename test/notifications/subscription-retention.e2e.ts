@@ -68,7 +68,8 @@ test('removes a deleted partner, and no other, from the delivery loop and the me
   await eventually(async () => {
     await retain();
     expect(await shown()).toEqual([false, true]);
-    // This check is repeated, because the delivery loop removes a partner from memory only when no claim is running.
+    // The test repeats this check, because the delivery loop removes a partner from memory only when no claim is
+    // running.
     const known = app.app.get(DeliveryLoop).known();
     expect([subscribed, other].map(({ id }) => known.includes(id))).toEqual([false, true]);
   });
@@ -85,8 +86,8 @@ test('stores a suspension period for as long as it affects when the service give
     ).length;
   await app.given.sql(
     `UPDATE subscriptions SET suspensions = $2::tstzmultirange, suspended_datetime = now() - interval '90 hours' WHERE id = $1`,
-    // The last 24 hours without a suspension began 84 hours ago. The first of the three suspensions ended before that
-    // time, and is therefore deleted.
+    // In the last 84 hours, the subscription was suspended for 60 hours, and was not suspended for the other 24 hours.
+    // The first of the three suspensions ended before these 84 hours, so it is deleted.
     [subscribed.id, `{[${hours(300)},${hours(200)}),[${hours(80)},${hours(60)}),[${hours(45)},${hours(5)})}`],
   );
   await retain();
@@ -104,7 +105,8 @@ test('stores a suspension period for as long as it affects when the service give
          'ERROR_QUEUE', 'AUTO', 'server_error', 500, $3)`,
       [subscribed.id, subscribed.scene.account, hours(ago)],
     );
-  // The subscription was suspended for 60 of the last 83.9 hours.
+  // The subscription was suspended for 60 of the last 83.9 hours. Only the other 23.9 hours count for the first
+  // notification.
   await queue(83.9);
   await queue(84.1);
   await app.given.sql(

@@ -85,7 +85,8 @@ test('the statistics return the number of waiting bookings, the time of the olde
     bookings_waiting: 2,
     next_booking_on: sooner.on,
   });
-  // The first booking is moved to a time after the second one, because the last event of a booking decides its time.
+  // Moves the earlier exam to a time after the other exam. The last event of a booking contains the current exam time,
+  // so the other exam is now the next one.
   await subscribed.reschedule(sooner.code, { booking_on: dateTime(Date.now() + 20 * DAY_MS) });
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(3));
   expect(await statistics()).toMatchObject({ bookings_waiting: 2, next_booking_on: later.on });

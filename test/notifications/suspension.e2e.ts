@@ -23,7 +23,7 @@ afterAll(async () => {
 test('after the response to POST suspend, no process starts an attempt, and claimed notifications are released', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // Waits until the claims that followed the delivery have found nothing and ended.
+  // Waits until the delivery loops have searched for further notifications and found none, so that no claim is running.
   await pause(1500);
   const hold = holdAt(second, 'claimed');
   await subscribed.booking();
@@ -103,8 +103,8 @@ test('the time of a suspension does not count towards RETRY_GIVE_UP_H', async ()
   await subscribed.post('resume');
   await pause(2500);
   expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
-  // Only 20 hours count towards the time after which the notification is given up, because the partner was suspended
-  // during the other hours. The notification is given up after at most four more hours.
+  // The service stops retrying a notification after 24 hours. Hours during which the partner was suspended do not
+  // count: 20 of the 40 hours counted so far, and 25 of the 55 hours count now.
   await first.given.sql(
     `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
     [id],

@@ -38,8 +38,8 @@ async function listeners(n: number): Promise<void> {
 }
 
 /**
- * Creates the first events of new bookings without notifications, like those that a process leaves if it is killed
- * before it translates them.
+ * Creates new bookings, each with its first event but without notifications. A process leaves such events behind if it
+ * is killed before it translates them.
  */
 async function leftOver(n: number, changes = ''): Promise<void> {
   await app.given.sql(
@@ -158,7 +158,8 @@ test('creates the same notification when an event is translated again after the 
   const [, again] = await subscribed.partner.received(2, 15_000);
   expect(again.headers['webhook-id']).toBe(before.headers['webhook-id']);
   expect(again.headers['webhook-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
-  // The id begins with the time of the event, so new notifications are at the end of the index.
+  // The id of a notification begins with the time of the event. PostgreSQL therefore adds new notifications at the end
+  // of the index.
   const [{ made_at }] = await app.given.sql('SELECT left(event_id::text, 13) AS made_at FROM domain_events');
   expect(String(again.headers['webhook-id']).slice(0, 13)).toBe(made_at);
   expect(again.raw).toEqual(before.raw);
@@ -187,8 +188,8 @@ test('/health/ready returns 503 when an event has waited for its translation int
   await subscribed.booking();
   await subscribed.partner.received(1);
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
-  // The service normally marks an event that it cannot translate, and skips it from then on. The constraint prevents
-  // the mark, so that the event stays overdue.
+  // Normally, the service marks an event that it cannot translate, and skips the event from then on. The constraint
+  // prevents the mark, so the event stays overdue.
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await leftOver(1, `- interval '2 minutes'`);
   await app.app.get(DeliveryInvariant).check();

@@ -31,12 +31,12 @@ beforeEach(() => tamper('TRUNCATE audit_log, audit_seals'));
 const sql = (text: string, values: unknown[] = []) => app.given.sql(text, values);
 const secretsOf = (keys: string) =>
   new Secrets(new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: keys }).secrets);
-/** Returns the audit log's sealer for a process that has the given keys in `SECRETS_KEY`. */
+/** Returns the object that seals the audit log, as a process with the given keys in `SECRETS_KEY` would create it. */
 const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsOf(keys), app.app.get(Logger));
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);
 
-/** Changes rows as an attacker with the rights of the tables' owner could: the owner can remove the triggers. */
+/** Changes rows as an attacker with the rights of the table owner could. The owner can disable the triggers. */
 async function tamper(statement: string, values: unknown[] = []): Promise<void> {
   for (const table of ['audit_log', 'audit_seals']) await sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
   await sql(statement, values);
@@ -55,7 +55,7 @@ async function sealed(rows = 2, keys = key): Promise<{ ids: number[]; seal: stri
   return { ids, seal: hash as string };
 }
 
-/** Moves the times of the seals, and signs the seals again as a holder of the key could. */
+/** Moves the times of all seals by the given interval, and signs the seals again as a holder of the key could. */
 async function shift(interval: string): Promise<void> {
   await tamper('UPDATE audit_seals SET at = at + $1::interval', [interval]);
   for (const row of (await sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`)) as unknown as SignedSeal[])

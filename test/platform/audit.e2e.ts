@@ -138,7 +138,7 @@ describe('the seals of the audit log', () => {
   const verify = (anchor: string | null = null, keys = key) =>
     verifyAudit(sealed.databaseUrl, new Secrets(configWith(keys).secrets), anchor);
   const state = async () => sealed.call('GET', '/admin/audit/seals', { token: await sealed.given.operator() });
-  /** Changes rows as an attacker with the rights of the tables' owner could: the trigger cannot stop the owner. */
+  /** Changes rows as an attacker with the rights of the table owner could. The owner can disable the triggers. */
   const tamper = async (statement: string, values: unknown[] = []) => {
     const table = /audit_(log|seals)/.exec(statement)![0];
     await sealed.given.sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
@@ -146,8 +146,8 @@ describe('the seals of the audit log', () => {
     await sealed.given.sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   };
   /**
-   * Makes the seals more than ten minutes old, so that no transaction that was running when the seals were written can
-   * still commit.
+   * Moves the times of the seals the given number of minutes into the past, and signs the seals again. Only a seal that
+   * is older than ten seconds can count as settled, which means that no row can still be added among its ids.
    */
   const pass = async (minutes = 1) => {
     await tamper(`UPDATE audit_seals SET at = at - interval '${minutes} minutes'`);
@@ -324,7 +324,7 @@ describe('npm run admin -- grants', () => {
     said.mockRestore();
     expect(code).toBe(0);
     await owner.given.sql(sql);
-    // The SQL that `grants` prints has no effect when it runs for the second time.
+    // The SQL statements that `grants` prints have no further effect when they run for the second time.
     await owner.given.sql(sql);
     const url = new URL(owner.databaseUrl);
     url.username = encodeURIComponent(role);

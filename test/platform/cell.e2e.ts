@@ -4,7 +4,10 @@ import { cloneDatabase } from '../support/database';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Tests section 13 of the contract: with CELL, the tokens and codes in a request show the cell to which it belongs. */
+/**
+ * Tests section 13 of the contract: with the `CELL` setting, the tokens and codes in a request show which cell must
+ * handle the request.
+ */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -59,7 +62,7 @@ it("generated codes and tokens begin with the cell's letter, and tokens are as r
   expect(launchToken).toMatch(/^B[\w-]{43}$/);
   expect((await app.call('GET', `/launch/${launchToken}`)).status).toBe(303);
 
-  // A result for an exam that was never booked creates a booking, with a generated code.
+  // When a result arrives for an exam that was never booked, the service creates a booking with a generated code.
   const unbooked = await app.given.eligibility(scene);
   expect((await new Deliveries(app).put(scene, accountBody(unbooked['candidate'].candidate_id))).status).toBe(200);
   const [row] = await app.given.sql('SELECT booking_code FROM bookings WHERE svc_eligiblity_id = $1', [

@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
 
-/** The amounts by which the database's clock was ahead. Each test runs once with each amount. */
+/** The amounts of time by which the database's clock was ahead. Each test runs once with each amount. */
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)(
@@ -58,7 +58,7 @@ test('a lease that was granted while the clock was an hour ahead expires 30 seco
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
-  // The test gives the notification a lease like the one that a killed process leaves.
+  // The test gives the notification a lease like the one that a process leaves behind when it is killed.
   await app.given.sql(
     `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
     [subscribed.id],

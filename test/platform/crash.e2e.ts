@@ -60,7 +60,7 @@ describe('a crash of the service and the database', () => {
     expect(acknowledged.size).toBeGreaterThan(WRITERS);
 
     service = await ServiceProcess.start(folder.path, { RATE_LIMIT_PER_MINUTE: '0' });
-    // A token that was issued before the crash is still valid.
+    // The test uses a token from before the crash, which must still be valid.
     for (const [booking, candidate] of acknowledged) {
       const found = await service.call(token, 'GET', `/accounts/${account}/bookings/${booking}`);
       expect(found).toMatchObject({ status: 200, body: { candidate_id: candidate, status: 'BOOKED' } });

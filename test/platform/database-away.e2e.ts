@@ -22,8 +22,8 @@ class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;
   /**
-   * The number of periods of silence so far. Connections that existed during an earlier period remain silent
-   * afterwards.
+   * The number of changes to the proxy: each beginning and end of a silence, and each call of `forget`. The proxy
+   * forwards no bytes on connections that were opened before the latest change.
    */
   private generation = 0;
 
@@ -54,13 +54,13 @@ class Relay {
     return relay;
   }
 
-  /** Whether the proxy is silent: it then accepts connections without forwarding anything. */
+  /** Makes the proxy silent, or ends the silence. A silent proxy accepts connections, but forwards nothing. */
   set silent(isSilent: boolean) {
     this.isSilent = isSilent;
     this.generation += 1;
   }
 
-  /** Silently blocks the existing connections, like a firewall that has dropped them. New connections work. */
+  /** Stops forwarding on the existing connections, like a firewall that has forgotten them. New connections work. */
   forget(): void {
     this.generation += 1;
   }
@@ -113,7 +113,7 @@ it('ends running requests soon and refuses new ones immediately while the databa
   for (const { answer, ms } of first) {
     expect([answer.status, answer.body.code]).toEqual([503, 'service_unavailable']);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-    // The service answers the request before the timeout of its SQL statement (7 s).
+    // The service answers the request before the SQL statement would time out (7 s).
     expect(ms).toBeLessThan(7_000);
   }
   for (const call of [read, create]) {
@@ -165,7 +165,7 @@ it('does not treat the database server as silent while a statement waits for a l
     await pause(4_500);
     expect((await ready()).status).toBe(200);
     await holder.query('COMMIT');
-    // Outside a unit of work, a statement that waits for a lock ends after the short lock timeout.
+    // Outside a unit of work, PostgreSQL aborts a statement that has waited for a lock for the short lock timeout.
     const { answer, ms } = await waiting;
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     expect(ms).toBeLessThan(4_500);
@@ -184,7 +184,8 @@ it('opens new database connections when the old connections are cut', async () =
 it('turns readiness red and answers writes with 503 while the database is read-only', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await app.given.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-  // The read-only setting of the database applies only to new sessions, so open sessions stay writable.
+  // The setting makes only new sessions read-only, and the open sessions can still write. The readiness check reads the
+  // setting that applies to new sessions.
   expect((await ready()).body.parts.database).toBe('read-only');
   relay.cut();
   await eventually(async () => (await ready()).body.parts.database === 'read-only', 10_000);

@@ -7,7 +7,9 @@ import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';
 import { callerOf } from '../support/callers';
 
-/** Tests that callers share the database connections fairly: a flood of one caller does not block others. */
+/**
+ * Tests that callers share the database connections fairly: a flood of work from one caller does not block the others.
+ */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -19,15 +21,15 @@ const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
 const FLOOD = 300;
 
 /**
- * Returns how many requests of one caller's flood end before a single later request from another caller, or from the
- * service's background work if `other` is null.
+ * Runs the work many times for one caller (the flood), and then once for another caller, or as background work of the
+ * service if `other` is null. Returns how many runs of the flood end before the single run.
  */
 async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
   let done = 0;
   const flood = Array.from({ length: FLOOD }, () =>
     inTheNameOf(callerOf('hostile'), null, work).then(
       () => void done++,
-      // On a slow machine the last requests of the flood wait too long and are refused.
+      // On a slow machine, the last requests of the flood wait too long, and the service refuses them.
       (error: unknown) => expect(isNoConnectionFree(error)).toBe(true),
     ),
   );
@@ -38,8 +40,8 @@ async function doneBefore(work: () => Promise<unknown>, other: Caller | null): P
 }
 
 /**
- * The kinds of work. Each has a limit for the number of the flood's requests that end before the later request. Some
- * may end first, because they had already begun.
+ * The kinds of work. Each has a limit for the number of runs of the flood that may end before the single run. Some runs
+ * of the flood may end first, because they had already begun.
  */
 const kinds: [string, () => Promise<unknown>, number][] = [
   ['statements', () => app.database.query(SHORT_WORK), FLOOD / 10],
@@ -75,7 +77,7 @@ it("updates a record of one tenant while most of another tenant's flood of updat
   expect((await other()).status).toBe(204);
   expect(statuses.length).toBeLessThan(FLOOD / 2);
   await Promise.all(flood);
-  // On a slow machine the last requests of the flood wait too long and are refused.
+  // On a slow machine, the last requests of the flood wait too long, and the service refuses them.
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 

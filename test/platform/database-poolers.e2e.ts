@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { cloneDatabase } from '../support/database';
 import { Pooler } from '../support/pooler';
 
-/** Tests section 13 of the contract: the service behind a connection pooler. */
+/** Tests section 13 of the contract, which describes how the service works behind a connection pooler. */
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 
 beforeAll(async () => {
@@ -86,7 +86,8 @@ describe('a pooler in transaction mode', () => {
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^DATABASE_URL .*session mode/);
     expect(faults[0]).not.toMatch(/\n/);
-    // The pooler still has its connections to the server, which would still hold a session lock if there were one.
+    // The pooler keeps its connections to the server open. If the service had left a session lock behind, one of these
+    // connections would still hold the lock.
     expect(pooler.idle.length).toBeGreaterThan(0);
     expect(await locks()).toBe(0);
     pooler.close();

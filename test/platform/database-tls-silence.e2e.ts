@@ -41,14 +41,14 @@ it('ends running requests before their statement timeout while the database serv
   expect((await timed()).status).toBe(200);
   server.freeze(true);
   const first = await Promise.all(Array.from({ length: 10 }, timed));
-  // The test's time limit is shorter than the service's statement timeout of 7 seconds.
+  // The service must answer the requests before its statement timeout of 7 seconds.
   expect(first.filter(({ status, ms }) => status !== 503 || ms > 7_000)).toEqual([]);
   const refusedAtOnce = async (): Promise<void> => {
     const { status, ms } = await timed();
     expect([status, ms < 1_000]).toEqual([503, true]);
   };
-  // Requests that only waited for a database connection are refused earlier, before the service detects that the server
-  // is silent.
+  // The first requests may have been refused only because they waited too long for a database connection. The test
+  // therefore waits until the service has detected that the server is silent.
   await eventually(refusedAtOnce, 7_000);
   await refusedAtOnce();
   server.freeze(false);

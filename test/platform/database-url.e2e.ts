@@ -9,8 +9,8 @@ import { cloneDatabase } from '../support/database';
 import { PostgresServer } from '../support/servers';
 
 /**
- * Tests section 13 of the contract: DATABASE_URL has the same meaning as for libpq, and one line reports an error in
- * it.
+ * Tests section 13 of the contract: the service reads DATABASE_URL as libpq does, and reports a fault in the URL in one
+ * line. Returns this line.
  */
 async function faultOf(url: string): Promise<string> {
   const error: unknown = await connectUsable(url).then(

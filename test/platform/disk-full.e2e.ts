@@ -8,11 +8,11 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Tests section 13 of the contract: the readiness check fails while the disk is full. A tablespace on a small file
- * system becomes full.
+ * Tests section 13 of the contract: the readiness check fails while the disk is full. The test fills a tablespace on a
+ * small file system.
  */
 const folder = mkdtempSync(join(tmpdir(), 'disk-full-'));
-// Only root can mount a file system, and in some containers not even root.
+// Only root can mount a file system. In some containers, even root cannot.
 const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', folder]).status === 0;
 const MIB = 1024 * 1024;
 

@@ -33,8 +33,8 @@ const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? it : it.skip;
 
 /**
- * A small program that replaces the service in these tests: it starts the embedded PostgreSQL, reports the start, and
- * executes commands from its standard input.
+ * A small program that replaces the service in these tests. The program starts the embedded PostgreSQL, reports the
+ * start, and executes commands that it reads from its standard input.
  */
 const SERVICE = `
 const { startEmbeddedPostgres } = require('./embedded-postgres.js');
@@ -79,7 +79,7 @@ class Service {
     expect(await this.heard()).toEqual({ stopped: true });
   }
 
-  /** Sends the signal to the whole process group, like a terminal after Ctrl-C. */
+  /** Sends the signal to the whole process group, as a terminal does after Ctrl-C. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     const ended = new Promise((done) => this.process.once('exit', done));
     process.kill(-this.process.pid!, signal);
@@ -88,8 +88,8 @@ class Service {
 }
 
 /**
- * The folder with the modules of the substitute program. Every user can read it, whereas the repository may be in a
- * folder that only root may enter.
+ * The folder with the modules of the program that replaces the service. Every user can read this folder. The
+ * repository, by contrast, may be in a folder that only root can open.
  */
 let modules: string;
 let room: string;
@@ -149,7 +149,7 @@ function makeProject(): void {
   writeFileSync(join(lib, 'service.js'), SERVICE);
 }
 
-/** Installs the npm package like `npm install --ignore-scripts`: without its symbolic links. */
+/** Installs the npm package without its symbolic links, as `npm install --ignore-scripts` does. */
 function installWithoutScripts(folder: string): void {
   const target = join(folder, 'node_modules', PACKAGE);
   cpSync(join(NODE_MODULES, PACKAGE), target, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() });

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let admin: pg.Client;
-/** The database role that owns the tables and has no other right. */
+/** The database role that owns the tables and has no other rights. */
 let owner: string;
 let role: string;
 const urlOf = (user: string) => {

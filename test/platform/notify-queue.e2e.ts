@@ -11,8 +11,8 @@ import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * Tests section 13 of the contract: a change never fails because a NOTIFY to other processes cannot be sent. The whole
- * server shares one NOTIFY queue.
+ * Tests section 13 of the contract: a change never fails because the service cannot send a NOTIFY to other processes.
+ * All databases of a PostgreSQL server share one NOTIFY queue, so a connection to any database can fill the queue.
  */
 const FULL = '54000';
 const env = { SANDBOX: 'true', SECRETS_KEY: randomBytes(32).toString('base64') };
@@ -36,8 +36,8 @@ beforeAll(async () => {
   stranger = new pg.Client({ connectionString: server.url.replace(/[^/]+$/, 'postgres') });
   await stranger.connect();
   await stranger.query('LISTEN something');
-  // A connection that listens inside a transaction reads no messages of NOTIFY. PostgreSQL therefore keeps all
-  // messages, and its queue fills.
+  // A connection that listens reads no NOTIFY messages while it is in a transaction. PostgreSQL therefore keeps all
+  // messages, and its queue becomes full.
   await stranger.query('BEGIN');
   await stranger.query('SELECT 1');
   await fill();

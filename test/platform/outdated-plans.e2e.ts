@@ -60,7 +60,7 @@ it('a process answers without errors while the migrations of the next release ad
   }
 });
 
-/** Begins a transaction that locks these tables one after another, as a migration does. */
+/** Begins a transaction that locks the given tables one after another, as a migration does. */
 async function locking(...tables: string[]) {
   const client = new pg.Client({ connectionString: app.databaseUrl });
   await client.connect();
@@ -79,7 +79,7 @@ it('a read that PostgreSQL aborts because of a deadlock with a migration is repe
   const body = app.given.eligibilityBody(scene.testCode, { eligibility_end_date: '2099-12-31T00:00:00Z' });
   const created = app.call('POST', `/accounts/${scene.account}/candidates`, { token: scene.token, body });
   // The request has locked `tests` to check its codes, and now waits for `schools`. The request begins to wait before
-  // the migration does, so it detects the deadlock first.
+  // the migration does, so the connection of the request is the first to detect the deadlock.
   await pause(500);
   await migration.rest();
   await migration.end();

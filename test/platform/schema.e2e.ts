@@ -5,8 +5,8 @@ import { dataSourceOptions } from '../../src/schema';
 import { migrate } from '../../src/platform/database/migrate';
 import { cloneDatabase } from '../support/database';
 
-// Expected differences between the schema and the entities: only migrations define constraints, indexes and identity
-// columns.
+// These patterns match the expected differences between the schema and the entities. The differences exist because only
+// migrations define constraints, indexes and identity columns.
 const MIGRATIONS_ALONE = [
   /^ALTER TABLE "\w+" DROP CONSTRAINT/,
   /^ALTER TABLE "\w+" ADD CONSTRAINT "\w+" PRIMARY KEY/,

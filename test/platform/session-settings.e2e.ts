@@ -11,8 +11,8 @@ import { importsOf } from '../support/imports';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * Tests section 13 of the contract: the service works under a database role for which an administrator has changed
- * every possible setting.
+ * Tests section 13 of the contract: the service works with a database role for which an administrator has changed every
+ * possible setting.
  */
 const PRESCRIBED: Record<string, string> = {
   DateStyle: 'German, DMY',
@@ -114,7 +114,7 @@ describe('under a database role with unusual session settings', () => {
       `SELECT DISTINCT application_name FROM pg_stat_activity WHERE usename = $1 ORDER BY 1`,
       [role],
     );
-    // The LISTEN connection still exists, although the role's `idle_session_timeout` would have ended it.
+    // The LISTEN connection still exists, although the `idle_session_timeout` of the role would have closed it.
     expect(sessions.rows.map((row) => row.application_name)).toEqual([
       'candidate-eligibility-service',
       'candidate-eligibility-service listener',

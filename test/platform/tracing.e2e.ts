@@ -96,7 +96,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(published.name).toBe('publish booking.created');
     const put = named('PUT');
     expect(told.split('-')[2]).toBe(put.spanId);
-    // Every span except the request's own span has a parent in the same trace.
+    // Every span except the span of the request has a parent in the same trace.
     const ids = new Set(inTrace().map(({ spanId }) => spanId));
     expect(inTrace().filter((span) => span !== request && !ids.has(span.parentSpanId!))).toEqual([]);
     expect(JSON.stringify(inTrace())).not.toContain(eligibility['candidate'].candidate_id);

@@ -7,7 +7,7 @@ import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';
 import { callerOf } from '../support/callers';
 
-/** Inserts a unique name: a second insert of the name waits for the transaction of the first insert. */
+/** Inserts a unique name. A second insert of the same name waits until the transaction of the first insert ends. */
 const INSERT = prepared('name-insert', 'INSERT INTO names VALUES ($1)');
 const LOCK = prepared('name-lock', 'SELECT * FROM names WHERE name = $1 FOR UPDATE');
 const KEEP = prepared(
@@ -167,8 +167,8 @@ describe('units of work that share a transaction', () => {
 
   it('each audit row of a shared transaction names the caller of its own unit of work', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
-    // The first unit of work finds no running transaction and begins alone. The others wait meanwhile, and then share a
-    // transaction.
+    // The first unit of work finds no running transaction, and begins a transaction alone. The other units wait
+    // meanwhile, and then share a transaction.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
   });
@@ -333,8 +333,8 @@ describe('units of work that wait for a lock', () => {
     try {
       expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
       expect(await names()).toEqual(['held']);
-      // The first three units of work timed out while they waited for the lock, and the last six while they waited for
-      // a connection.
+      // The first three units of work timed out while they waited for the lock. The last six timed out while they
+      // waited for a connection.
       for (const unit of [...units.slice(0, 3), ...units.slice(6)])
         expect(isDatabaseUnavailable(await unit.catch((error: unknown) => error))).toBe(true);
     } finally {
@@ -342,7 +342,8 @@ describe('units of work that wait for a lock', () => {
       holder.release();
     }
     const fulfilled = (await outcomes).flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []));
-    // When the first of two units that wait for a lock gives up, the lock wait of the second unit begins again.
+    // When the first of two units that wait for a lock gives up, the lock wait of the second unit begins again, and so
+    // does its lock timeout.
     expect(fulfilled.slice(0, 2)).toEqual([3, 4]);
     expect(await app.given.sql('SELECT seen FROM names')).toEqual([{ seen: fulfilled.length }]);
   });

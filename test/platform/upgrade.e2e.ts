@@ -14,10 +14,11 @@ import { startPartner } from '../support/partner';
 import { connected, fixtureOf, releases, restoreRelease, tableNames, type ReleaseFacts } from '../fixtures/dump';
 import { leaveDatabase } from '../fixtures/fill';
 
-/** The tables that always stay small, on which an index may be built under a lock. */
+/** The tables that always stay small. On these tables, a migration may build an index while it holds a lock. */
 const SMALL = ['accounts', 'tests', 'users', 'applications', 'subscriptions', 'jobs', 'signing_keys', 'migrations'];
 
-// SQL statements of a process of the last release. Each is rolled back, so that the rows can be compared afterwards.
+// A process of the last release could execute these SQL statements during the migrations. The test rolls each of them
+// back, so that it can compare the rows afterwards.
 const TRAFFIC = [
   `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
      portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
@@ -82,7 +83,7 @@ class Upgrade {
     const files = await filesOf(url);
     let migrated = false;
     const traffic = connected(url, async (client) => {
-      // Runs at least one round before the migrations, and one after them.
+      // Runs at least one round of the statements before the migrations, and one round after the migrations.
       for (let last = false; !last;) {
         last = migrated;
         await client.query('BEGIN');
@@ -127,8 +128,8 @@ class Upgrade {
 }
 
 /**
- * Schema changes that the next release may make. The test runs them on a database of this release, because the next
- * release does not exist yet.
+ * Examples of schema changes that the next release may make. The next release does not exist yet, so the test makes
+ * these changes to a database of this release.
  */
 const GOOD = [
   next(async function Columns(runner) {
@@ -154,8 +155,8 @@ describe.each([
   afterAll(() => upgrade.database.drop());
 
   it('the database of the earlier release has rows in every table before the upgrade', () => {
-    // Some tables of the earlier release may be empty: their rows are short-lived, or exist only with an identity
-    // provider.
+    // Some tables of the earlier release may be empty, because their rows are short-lived or exist only if the service
+    // has an identity provider.
     const mayBeEmpty = [
       'login_attempts',
       'token_request_counts',
@@ -351,7 +352,8 @@ function rowsOf(url: string): Promise<Map<string, string>> {
 }
 
 /**
- * Returns the name of the file in which PostgreSQL stores each table. If the name has changed, every row was rewritten.
+ * Returns the name of the file in which PostgreSQL stores each table. A changed name means that every row of the table
+ * was rewritten.
  */
 function filesOf(url: string): Promise<Map<string, string>> {
   return connected(url, async (client) => {
@@ -364,8 +366,7 @@ function filesOf(url: string): Promise<Map<string, string>> {
 }
 
 /**
- * Runs the work, and returns those of its SQL statements that build an index under a lock on an existing, possibly
- * large table.
+ * Runs the work. Returns the SQL statements that built an index under a lock on an existing table that may be large.
  */
 async function recorded(work: () => Promise<void>): Promise<string[]> {
   const statements: string[] = [];

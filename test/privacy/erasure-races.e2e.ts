@@ -29,7 +29,7 @@ const waiting = async (query: string) =>
 
 test('an erasure also removes the candidate from a notification that is being created at the same time', async () => {
   const { scene } = subscribed;
-  // The translation of the record's event waits for this lock after it has read the event.
+  // After the translation has read the event of the record, it waits for the lock that the test takes here.
   await holder.query(`
     CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$;

@@ -5,8 +5,9 @@ import { dataSourceOptions } from '../../src/schema';
 import { cloneDatabase } from '../support/database';
 
 /**
- * The effect of an erasure on each column. K: kept, without data about a candidate; P: replaced by a pseudonym or a
- * word; R: removed. A table that is listed by its name alone contains no data about candidates.
+ * The file that states how an erasure treats each column. K means that the column is kept, because it contains no data
+ * about a candidate. P means that a pseudonym or a word replaces the value. R means that the value is removed. A table
+ * that is listed without columns contains no data about candidates.
  */
 const COLUMNS = readFileSync(join(__dirname, 'privacy-columns.txt'), 'utf8');
 

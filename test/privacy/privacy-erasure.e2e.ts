@@ -11,7 +11,7 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 import { Subscribed } from '../support/subscribed';
 
-/** Creates values that identify a person; no value is a substring of another value. */
+/** Creates values that identify a person. No value is a substring of another value. */
 function planted() {
   const mark = randomUUID().slice(0, 8);
   const names = [
@@ -94,8 +94,8 @@ describe('the data of a candidate', () => {
   }
 
   /**
-   * Calls all GET routes as an operator, with the given values for the path parameters, and returns the responses. The
-   * event stream is omitted, because it contains no data.
+   * Calls all GET routes as an operator, with the given values of the path parameters, and returns the responses. The
+   * event stream is left out, because it contains no data.
    */
   async function readEverything(names: Record<string, string>) {
     const { paths } = openApiDocument(app.app, app.config);
@@ -110,7 +110,10 @@ describe('the data of a candidate', () => {
     return answers;
   }
 
-  /** Creates a candidate with all kinds of data, whose exam is over and who has another, open record. */
+  /**
+   * Creates a candidate with all kinds of data. The exam of the candidate is over, and the candidate has another record
+   * that is still open.
+   */
   async function known() {
     const values = planted();
     const { account, testCode, token } = subscribed.scene;
@@ -200,8 +203,8 @@ describe('the data of a candidate', () => {
     await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
     const path = ofCandidate(subscribed.scene.account, record['candidate'].candidate_id, 'export');
     const { body } = await admin('GET', path);
-    // The notification about the record waits for the record's entry in the change feed. It may therefore come after
-    // the notification about the booking.
+    // The notification about the record is created only after the change feed contains the entry about the record. The
+    // notification may therefore come after the notification about the booking.
     expect(body.notifications).toHaveLength(2);
     expect(body.notifications).toEqual(
       expect.arrayContaining([
@@ -340,8 +343,7 @@ describe('the data of a candidate', () => {
     expect(await unmatchedOf(mine.account, id)).toEqual([]);
     await erase(mine.account, id);
     expect((await keptUnmatched()).filter((kept) => kept === marker)).toHaveLength(2);
-    // Results with the candidate's own ids, and results that name the candidate's record, are part of the export as
-    // well.
+    // The export also contains results with the candidate's own ids, and results that name the candidate's record.
     const again = await app.given.eligibility(mine, { candidate: { email: `${marker}@example.org` } });
     await deliveries.register(other.token, body({ examCode: again['svc_eligiblity_id'] }));
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
@@ -350,7 +352,8 @@ describe('the data of a candidate', () => {
   it('an erasure succeeds on its second attempt when a deadlock ends the first attempt', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
-    // The trigger counts the attempts of the erasure with a sequence, because a rollback does not reset a sequence.
+    // The trigger counts the attempts of the erasure with a sequence, because a rollback does not undo the increments
+    // of a sequence.
     await app.given.sql('CREATE SEQUENCE goes');
     await app.given.sql(`CREATE FUNCTION deadlock_once() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -535,8 +538,8 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // Creates more newer records than one statement reads. They are sorted before the expired records, which the sweep
-    // must find nevertheless.
+    // Creates so many newer records that one statement cannot read them all. The newer records come first in the sort
+    // order, and the sweep must nevertheless find the expired records.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,
       status: `'COMPLETED'`,

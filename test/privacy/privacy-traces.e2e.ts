@@ -45,7 +45,7 @@ async function whereIs(value: string): Promise<string[]> {
   return found;
 }
 
-/** Returns a name and an id that occur nowhere else. */
+/** Returns a name and an id that no other data contains. */
 function person() {
   const mark = randomUUID().slice(0, 8);
   return { id: `P-${mark}.x`, first: `First${mark}`, last: `Last${mark}`, mark };
@@ -159,8 +159,8 @@ describe('an erasure', () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));
-    // The first erasure may have finished before the last request arrives, which then finds no candidate with the given
-    // id.
+    // The first erasure may end before the last request arrives. The last request then finds no candidate with the
+    // given id.
     for (const { status } of calls) expect([202, 404]).toContain(status);
     const begun = calls.filter(({ status }) => status === 202);
     expect(begun).not.toHaveLength(0);

@@ -1,10 +1,11 @@
 /**
  * Tests two cells (separate services, each with its own database) behind one address. HAProxy with
- * deploy/haproxy/cells.cfg chooses the cell by the first letter of a token, key or code in the request.
+ * deploy/haproxy/cells.cfg chooses the cell of a request by the first letter of a token, key or code in the request.
  *
  * 1. The main flow and both routes for results work through the proxy in each cell.
- * 2. A caller of one cell gets the same response for an account of the other cell as for any foreign account.
- * 3. A request without the letter of a cell is routed by the host name of the cell's own address.
+ * 2. When a caller of one cell asks for an account of the other cell, the response is the same as for any account to
+ *    which the caller has no access.
+ * 3. If a request does not contain the letter of a cell, HAProxy chooses the cell by the host name in the request.
  * 4. When one cell stops, its callers get 503, and callers of the other cell are not affected.
  *
  * usage: npm run cells   (the exit code is 1 when any of these fails). Needs HAProxy, which is installed automatically
@@ -28,9 +29,7 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-/**
- * Sends calls through the proxy, and compares the expected cell of each call with the cell that HAProxy's log shows.
- */
+/** Sends requests through the proxy. Compares the cell that must answer each request with the cell in HAProxy's log. */
 class Front {
   readonly wrong: string[] = [];
   calls = 0;
@@ -77,7 +76,7 @@ class Front {
   }
 }
 
-/** Makes the calls of a client's typical day in a cell. */
+/** Makes the calls that a client of the given cell makes on a typical day. */
 async function mainFlow(front: Front, cell: Letter, service: BenchedService): Promise<string> {
   const { consumer_key, consumer_secret, username, password } = service.client;
   const form = (members: Record<string, string>) => ({

@@ -8,7 +8,7 @@ export interface DaemonOptions {
   /** The folder of the program's log file. */
   readonly folder: string;
   readonly env?: Record<string, string>;
-  /** The user of the program: PostgreSQL, pgbouncer and Patroni refuse to run as root. */
+  /** The operating-system user that runs the program. PostgreSQL, pgbouncer and Patroni refuse to run as root. */
   readonly user?: string;
   /** The text that is written to the program's standard input. */
   readonly input?: string;
@@ -42,7 +42,7 @@ export class Daemon {
     const { user, env, input } = this.options;
     const [program, ...rest] = this.command;
     const output = openSync(this.logFile, 'a');
-    // The child has its own process group, so that Ctrl-C does not reach it before this program stops it.
+    // The child has its own process group, so that Ctrl-C does not end the child before this program stops it.
     this.child = spawn(program, rest, {
       env: { ...process.env, ...env },
       stdio: ['pipe', output, output],
@@ -66,7 +66,7 @@ export class Daemon {
   }
 }
 
-/** Returns the options with which a child process runs as this user. */
+/** Returns the options of `spawn` that make a child process run as this user. */
 export function idsOf(user: string): { uid: number; gid: number } {
   const [uid, gid] = ['-u', '-g'].map((option) => Number(execFileSync('id', [option, user], { encoding: 'utf8' })));
   return { uid, gid };

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * The Debian programs that a drill needs. Each has a file that shows whether the program is installed, and the name of
- * its package.
+ * The Debian programs that the tests need. Each entry has a file that exists if the program is installed, and the name
+ * of the program's package.
  */
 const PROGRAMS = {
   postgres: ['/usr/lib/postgresql/15/bin/postgres', 'postgresql-15'],
@@ -19,13 +19,10 @@ const PROGRAMS = {
 
 /** The folder of Debian's PostgreSQL programs. */
 export const POSTGRES_BIN = '/usr/lib/postgresql/15/bin';
-/** While this file exists, Debian's packages do not start their services. */
+/** While this file exists, an installed Debian package does not start its services. */
 const POLICY = '/usr/sbin/policy-rc.d';
 
-/**
- * Installs missing programs.
- * @throws Error on a machine where they cannot be installed
- */
+/** Installs those of the given programs that are missing. @throws Error on a machine where they cannot be installed */
 export function installPrograms(...names: (keyof typeof PROGRAMS)[]): void {
   const missing = names.map((name) => PROGRAMS[name]).filter(([file]) => !existsSync(file));
   if (missing.length === 0) return;

@@ -10,14 +10,14 @@ import { Daemon } from './daemon.js';
 const DEPLOY = join(__dirname, '../../../deploy');
 
 /**
- * Starts HAProxy with the given configuration files of deploy/haproxy. `names` maps host names and ports in these files
- * to the addresses that replace them; each name must occur in one of the files.
+ * Starts HAProxy with the given configuration files in deploy/haproxy. `names` maps host names and ports to the
+ * addresses that replace them in these files. Each name must occur in one of the files.
  */
 export function haproxy(folder: string, files: readonly string[], names: Readonly<Record<string, string>>): Daemon {
   const unused = new Set(Object.keys(names));
   const written = files.map((file) => {
     let text = readFileSync(join(DEPLOY, 'haproxy', file), 'utf8')
-      // Removes Docker's name server from the configuration, because it does not exist outside of containers.
+      // Docker's name server is removed from the configuration, because it does not exist outside of containers.
       .replace(/^resolvers compose\n(?: .*\n)*/m, '')
       .replaceAll(' resolvers compose', '');
     for (const [name, address] of Object.entries(names)) {

@@ -1,9 +1,10 @@
 /**
- * Tests that a partner finds the notifications that it lost within a month, and gets them again without an operator.
+ * Tests that a partner can detect lost notifications within a month, and gets them again without an operator.
  *
- * The kit for TypeScript polls the given number of notifications, spread over 30 days. Ten times in the meantime, this
- * program polls one notification with the partner's credentials and acknowledges it, so that the kit never gets it.
- * Then `heal` must find exactly these ten, and the kit polls them once they are replayed.
+ * The TypeScript kit for partners polls the given number of notifications, whose times are spread over 30 days. Ten
+ * times in the meantime, this program polls and acknowledges one notification with the partner's credentials, so that
+ * the kit never gets this notification. Afterwards, the kit's `heal` function must find exactly these ten
+ * notifications. Once they are replayed, the kit polls them.
  *
  * usage: npm run omissions [-- --notifications N]   (default 1000000; the exit code is 1 when `heal` misses a lost
  * notification, finds any other, or needs more than 20 calls for each lost notification)
@@ -35,8 +36,8 @@ const AT_ONCE = 50_000;
 const PATIENCE_MS = 120_000;
 
 /**
- * SQL: inserts the notifications with the numbers $3 to $4, of $5 in total. They are due, and spread over {@link DAYS}
- * days.
+ * SQL: inserts the notifications with the numbers $3 to $4, of $5 in total. The notifications are due, and their times
+ * are spread over {@link DAYS} days.
  */
 const SEED = `WITH made AS (
     INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,

@@ -1,7 +1,7 @@
-/** Ends a process that a proof has started, or removes a folder that it has created. */
+/** Ends a process that a test program has started, or removes a folder that the program has created. */
 export type Stop = () => Promise<unknown>;
 
-/** Runs a proof, and then calls the functions that the proof has added to `stops`, the latest first. */
+/** Runs a test program, and then calls the functions that the program has added to `stops`, in reverse order. */
 export async function withStops<T>(run: (stops: Stop[]) => Promise<T>): Promise<T> {
   const stops: Stop[] = [];
   try {

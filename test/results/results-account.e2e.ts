@@ -2,8 +2,8 @@ import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
 /**
- * Tests the part "Of the candidate's exams without an account result" of section 7 of the contract, for PUT
- * /accounts/{account_code}.
+ * Tests the part "Of the candidate's exams without an account result" of section 7 of the contract. The part describes
+ * PUT /accounts/{account_code}.
  */
 let app: TestApp;
 let deliveries: Deliveries;

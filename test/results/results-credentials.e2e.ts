@@ -26,7 +26,7 @@ const bodyFor = (examCode: string) =>
     userPhotoBase64String: PHOTO,
     videoReviewLink: 'https://v.example/4711',
   });
-/** Returns the number of times that the rows of a table contain the text. */
+/** Returns how often the text occurs in the rows of a table. */
 const found = async (table: string, text: string) =>
   (await app.given.sql(`SELECT count(*)::int AS n FROM ${table} t WHERE t::text LIKE '%' || $1 || '%'`, [text]))[0][
     'n'

@@ -4,8 +4,8 @@ import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
 /**
- * Tests the first and last paragraphs of section 7 of the contract: the state of an exam after its result has been
- * accepted.
+ * Tests the first and last paragraphs of section 7 of the contract: the state of an exam after the service has accepted
+ * its result.
  */
 let app: TestApp;
 let deliveries: Deliveries;
@@ -259,7 +259,7 @@ describe('simultaneous results for one exam', () => {
       ]);
       const bookings = await deliveries.bookings(id);
       if (result.status === 400) {
-        // If the cancellation comes first, no exam has the booking code of the result any more.
+        // If the cancellation takes effect first, no exam has the booking code of the result any more.
         expect([round % 2, cancelled.status, result.body.code]).toEqual([0, 204, 'registration_not_found']);
         expect(result.body.unmatched_result_id).toEqual(expect.any(String));
         expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['ELIGIBLE', 0]);

@@ -2,8 +2,8 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
 /**
- * Tests section 4 of the contract: the staff of an account see only the results of this account, regardless of who has
- * sent a result.
+ * Tests section 4 of the contract: the staff of an account see only the results of this account, regardless of who sent
+ * them.
  */
 let app: TestApp;
 let deliveries: Deliveries;
@@ -28,7 +28,7 @@ afterAll(() => app.close());
 
 const ask = (token: string, method: string, path: string, body?: unknown) => app.call(method, path, { token, body });
 
-/** Returns the id under which a body with this marker is stored. */
+/** Returns the id of the unmatched result whose body contains the marker. */
 async function idOf(marker: string): Promise<string> {
   const [row] = await app.given.sql('SELECT id FROM unmatched_results WHERE strpos(body, $1) > 0', [marker]);
   return row['id'] as string;
@@ -59,8 +59,8 @@ async function registrationResult(examCode: string, token = driver): Promise<str
 }
 
 /**
- * Checks that staff actions on another account's result get the same response as for an unknown result, and change
- * nothing.
+ * Checks that each staff action on a result of another account gets the same response as an action on an unknown
+ * result, and changes nothing.
  */
 async function expectHidden(id: string, token: string): Promise<void> {
   const row = () => app.given.sql('SELECT * FROM unmatched_results WHERE id = $1', [id]);

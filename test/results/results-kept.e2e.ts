@@ -312,7 +312,7 @@ describe('a result body that is accepted once', () => {
 });
 
 describe('any body that a driver may send', () => {
-  /** Generates null, or a value of the given generator. Null is `nulls` times as frequent as such a value. */
+  /** Generates null or a value of the given generator. Null is `nulls` times as frequent as the other values. */
   const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
     fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
   const asKept = (text: string) => Object.fromEntries(keptMembers(JSON.parse(text) as Record<string, unknown>));

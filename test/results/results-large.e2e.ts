@@ -10,8 +10,8 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
 /**
- * Tests that slow or disconnected senders of large bodies, which share a limited amount of memory, do not block other
- * senders.
+ * Tests that senders who send large bodies slowly, or who disconnect, do not block other senders. Large bodies share a
+ * limited amount of memory.
  */
 let app: TestApp;
 let deliveries: Deliveries;

@@ -82,8 +82,8 @@ const UNAVAILABLE = {
 };
 
 /**
- * Delivers a result, waits until the given SQL statement waits for the locked table, and then cuts the database
- * connection of this statement.
+ * Delivers a result while the table is locked. Waits until the given SQL statement waits for the lock, and then cuts
+ * the database connection of this statement.
  */
 async function cutOff(table: string, statement: string, deliver: () => Promise<Answer>): Promise<Answer> {
   const blocker = await connect();

@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 
 let app: TestApp;
 
-/** The daily quota of an account is 1 MiB, a quarter of which may be results that match no exam. */
+/** The daily quota of an account is 1 MiB. Results that match no exam may use up a quarter of this quota. */
 beforeAll(async () => {
   app = await startApp({ env: { RESULT_MIB_PER_DAY: '1' } });
 });

@@ -6,8 +6,8 @@ import { Deliveries, registrationBody, type Scene } from '../support/deliveries'
 import { eventually } from '../support/eventually';
 
 /**
- * Tests that clients that stop reading a response occupy only slots of their own application. They use up neither the
- * memory nor the connections that other clients need.
+ * Tests that a client that stops reading a response occupies only slots of its own application. The client uses up
+ * neither the memory nor the connections that other clients need.
  */
 let app: TestApp;
 
@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 /**
- * Creates an exam with the given number of revisions of a 5 MiB result; returns the address at which they can be read.
+ * Creates an exam with the given number of revisions of a 5 MiB result. Returns the path at which the revisions can be
+ * read.
  */
 async function examWithResult(scene: Scene, revisions = 1): Promise<string> {
   const { svc_eligiblity_id, candidate } = await app.given.eligibility(scene);
@@ -53,8 +54,8 @@ it('serves other tenants, and holds no database connection, while 110 clients do
     'service_unavailable',
     '5',
   ]);
-  // A request must not read the result while it waits for a slot, because its response may never be sent. Six requests
-  // at a time are served, and six more if the sockets' buffers can hold a whole response.
+  // A request must not read the result while it waits for a slot, because the service may never send the response. The
+  // service answers six requests at a time. It can answer six more if the sockets can buffer a whole response.
   const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
   const [{ rows }] = await app.given.sql(read, [hostile.account]);
   expect(rows).toBeGreaterThanOrEqual(6);
@@ -74,7 +75,8 @@ it('closes the connection of a client that does not read its response, within tw
   const socket = await silentReader(path, scene.token);
   const [peer] = await accepted;
   await eventually(() => peer.destroyed, 30_000);
-  // The client can still read the bytes sent before the close, but not the end of the response.
+  // The client can still read the bytes that the service sent before it closed the connection, but not the end of the
+  // response.
   let bytes = 0;
   socket.on('data', (part: Buffer) => (bytes += part.length));
   socket.resume();

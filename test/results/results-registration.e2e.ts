@@ -2,7 +2,7 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
 /**
- * Tests the part "Match, among the caller's accounts" of section 7 of the contract, for POST
+ * Tests the part "Match, among the caller's accounts" of section 7 of the contract. The part describes POST
  * /registrations/registration/results.
  */
 let app: TestApp;

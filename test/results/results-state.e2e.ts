@@ -20,7 +20,9 @@ afterAll(() => app.close());
 
 const reason = 'The proctor reported a disturbance.';
 
-/** Creates an exam with a result; returns the id of the record and the address of its results. */
+/**
+ * Creates an exam with a result. Returns the id of the record, the path of its results, and the id of the candidate.
+ */
 async function examWithResult(): Promise<{ id: string; path: string; candidate: string }> {
   const record = await app.given.eligibility(scene);
   const id = record['svc_eligiblity_id'] as string;

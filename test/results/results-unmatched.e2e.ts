@@ -273,8 +273,8 @@ describe('accepting an unmatched result as an operator', () => {
       expect([answer.status, answer.text]).toEqual([200, '']);
     expect(await deliveries.revisions(id)).toHaveLength(2);
     expect([...(await waiting(marker)), ...(await waiting(accountMarker))]).toEqual([]);
-    // The accepted body is still refused if a test driver of another account sends it, or if the same driver sends it
-    // again after a newer body.
+    // The service still refuses the accepted body if a test driver of another account sends it. The service also
+    // refuses it if the same test driver sends it again after a newer body.
     const other = await app.given.scene();
     expect((await deliveries.register(other.token, body)).body.code).toBe('registration_not_found');
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id }, marker: 'newer' }));

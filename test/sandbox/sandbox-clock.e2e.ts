@@ -78,8 +78,8 @@ describe('the clock of the sandbox', () => {
     };
     expect(await faults({ now: before })).toEqual([400, '/now clock_backwards']);
     expect(await faults({ advance_s: -1 })).toEqual([400, '/advance_s out_of_range']);
-    // The test repeats the request, because PostgreSQL's conversion of milliseconds to an interval is inexact for some
-    // times.
+    // For some times, PostgreSQL converts milliseconds to an interval inexactly. The test therefore repeats the request
+    // at many times.
     for (let time = 0; time < 300; time++)
       expect(await faults({ now: '9000-01-01T00:00:00Z' })).toEqual([400, '/now clock_too_far']);
     expect(await faults({})).toEqual([400, ' clock_move_unclear']);
@@ -140,7 +140,8 @@ describe('the clock of the sandbox', () => {
     const redeemed = await fetch(early, { redirect: 'manual' });
     expect(redeemed.status).toBe(303);
     const { iat, exp } = decodeJwt(new URL(redeemed.headers.get('location')!).searchParams.get('launch_token')!);
-    // The signed launch token contains the time of the sandbox's clock, which the sandbox's test driver uses as well.
+    // The times in the signed launch token come from the clock of the sandbox, which the test driver of the sandbox
+    // uses as well.
     expect([iat! >= begun, iat! - begun < 60, exp! - iat!]).toEqual([true, true, 60]);
     const late = (await launch()).body.launch_url as string;
     await advance(301);
@@ -186,7 +187,7 @@ describe('the clock of the sandbox', () => {
     await one.given.booking(subscribed.scene, record, { booking_on: dateTime((await timeOf(one)) + DAY_S * 1000) });
     await subscribed.partner.received(1);
     await advance(DAY_S);
-    // Waits until both processes have looked for due notifications after the clock was moved.
+    // After the clock was moved, the test makes both processes look for due notifications.
     const looked = `SELECT count(*)::int AS n FROM deliveries WHERE leased_until > pg_catalog.now()`;
     await two.app.get(DeliverySchedule).sweep();
     await one.app.get(DeliverySchedule).sweep();

@@ -95,13 +95,14 @@ describe('SANDBOX=true', () => {
     const moved = await sandbox.call(token, 'POST', '/sandbox/clock', { advance_s: 30 * 86_400 });
     expect(moved.status).toBe(200);
     const others: Record<string, string>[] = [{ NODE_ENV: 'production' }, { SANDBOX: 'false' }];
-    // A process that is not a sandbox refuses to use the sandbox's database, even after the sandbox has stopped.
+    // A process that is not a sandbox must refuse the database of a sandbox, even after the sandbox has stopped.
     for (const env of others) expect(await run([], { DATABASE_URL: url, ...env })).toEqual([1, NO_SANDBOX]);
     await sandbox.stop();
     for (const env of others)
       for (const program of [[], ['admin', 'verify-audit']])
         expect(await run(program, { DATABASE_URL: url, ...env })).toEqual([1, NO_SANDBOX]);
-    // The copy is like a restored dump: it has the schema of the clock, but not the settings of database roles.
+    // The copy resembles a restored dump: it contains the schema of the clock, but not the settings of the database
+    // roles.
     const copy = url.replace(/[^/]+$/, `copy_${randomBytes(6).toString('hex')}`);
     const [source, name] = [url, copy].map((one) => one.split('/').at(-1)!);
     const server = url.replace(/[^/]+$/, 'postgres');

@@ -223,7 +223,7 @@ describe('the tools of the sandbox', () => {
     const file = join(app.config.process.dataDir, 'sandbox-partner.json');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ cert: ca_pem });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    // The second process of the sandbox runs while the first one occupies the partner's port.
+    // The second process of the sandbox starts while the first process uses the port of the partner.
     const beside = await startApp({
       env: { ...SANDBOX, DATA_DIR: app.config.process.dataDir },
       databaseUrl: app.databaseUrl,

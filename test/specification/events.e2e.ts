@@ -9,7 +9,10 @@ const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 let app: TestApp;
 let to: Subscribed;
-/** The bodies of two events: an event of a booking at a site, and an event of a remote booking. */
+/**
+ * The bodies of the notifications about two events: one event of a booking at a site, and one event of a remote
+ * booking.
+ */
 let site: Record<string, any>;
 let remote: Record<string, any>;
 beforeAll(async () => {

@@ -6,7 +6,10 @@ import { testSentences } from './sentences';
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let deliveries: Deliveries;
-/** Sends a body with every member of the specification; returns the sent body, and the body that is read back. */
+/**
+ * The body of a registration result with every member of the specification: as the test sent it, and as the service
+ * returned it.
+ */
 let registration: [sent: any, read: any];
 let account: [sent: any, read: any];
 
@@ -58,8 +61,8 @@ async function delivered(bodyOf: (record: Record<string, any>) => object, byAcco
 }
 
 /**
- * Tests the rows of the specification that say "optional, kept as sent": the value of each member must be returned
- * unchanged.
+ * Tests the rows of the specification that say "optional, kept as sent". The service must return the value of each of
+ * these members unchanged.
  */
 function rowsOf(
   section: number,

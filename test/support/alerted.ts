@@ -1,7 +1,7 @@
 import type { TestApp } from './app';
 import { MailServer, type ReceivedMail } from './mail-server';
 
-/** Creates alerts, and returns the mails that they cause. */
+/** Creates alerts, and returns the mails that these alerts cause. */
 export class Alerted {
   constructor(
     readonly app: TestApp,
@@ -14,7 +14,9 @@ export class Alerted {
     return answer.body as Record<string, any>;
   }
 
-  /** Creates an alert by mail for the given conditions of an account; returns its recipient. */
+  /**
+   * Creates an alert by mail for the given conditions of an account. Returns the address to which the mails are sent.
+   */
   async watch(account: string, conditions: string[], changes: Record<string, unknown> = {}): Promise<string> {
     const name = this.app.given.unique('alert-');
     const to = `${name}@example.org`;

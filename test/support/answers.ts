@@ -5,12 +5,12 @@ export function faultsOf({ body }: Pick<Answer, 'body'>): string[] {
   return ((body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 }
 
-/** Returns the URL of the next page; undefined on the last page. */
+/** Returns the URL of the next page; undefined if the response is the last page. */
 export function nextUrl({ headers }: Pick<Answer, 'headers'>): string | undefined {
   return /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 }
 
-/** Returns the path and the query of the next page; undefined on the last page. */
+/** Returns the path and the query of the next page's URL; undefined if the response is the last page. */
 export function nextPath(answer: Pick<Answer, 'headers'>): string | undefined {
   const url = nextUrl(answer);
   if (url === undefined) return undefined;

@@ -15,12 +15,12 @@ import { documentChecker, type Answer, type DocumentChecker } from './openapi-ch
 
 export type { Answer };
 
-// When this file runs as TypeScript source, the threads of the service need the TypeScript loader, too.
+// If this file runs as TypeScript source, the threads of the service need the TypeScript loader, too.
 if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__dirname, 'run-typescript.cjs'));
 
 export interface CallOptions {
   token?: string;
-  /** The body of the request, which is sent as JSON unless it is a string or a Buffer. */
+  /** The body of the request. A string or a Buffer is sent unchanged, and any other body as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   redirect?: 'manual' | 'follow';
@@ -79,7 +79,7 @@ const CHECKERS = Symbol.for('checkers of the OpenAPI document');
 /**
  * Returns the checker of responses for an application. Building the OpenAPI document takes as long as starting the
  * application, and the document depends only on a few settings. All test files of a worker therefore share the
- * checkers, in a global variable that outlives each test file.
+ * checkers, which are kept in a global variable.
  */
 function checkerOf(app: NestExpressApplication, config: Config): DocumentChecker {
   const shared = globalThis as { [CHECKERS]?: Map<string, DocumentChecker> };
@@ -97,13 +97,13 @@ function checkerOf(app: NestExpressApplication, config: Config): DocumentChecker
 
 export interface StartOptions {
   env?: Record<string, string>;
-  /** The URL of a database that this application shares with another one. */
+  /** The URL of a database that this application shares with another application. */
   databaseUrl?: string;
 }
 
 /**
- * Starts two processes that share a database and its encryption key: one answers requests, and the other delivers
- * notifications.
+ * Starts two processes that share a database and its encryption key. One process answers requests, and the other
+ * delivers notifications.
  */
 export async function startPair(env: Record<string, string> = {}): Promise<{ api: TestApp; delivery: TestApp }> {
   const shared = { SECRETS_KEY: randomBytes(32).toString('base64'), ...env };

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
-// The possible parent folders of node_modules, because the compiled version of this file is one folder deeper.
+// The folders that may contain node_modules. There are two, because the compiled version of this file is one folder
+// deeper than the source.
 const MODULES = ['../..', '../../..']
   .map((up) => join(__dirname, up, 'node_modules'))
   .find((folder) => existsSync(join(folder, '@sparticuz')))!;
@@ -13,8 +14,8 @@ const { version } = JSON.parse(readFileSync(join(CHROMIUM, 'package.json'), 'utf
 const HOME = join(MODULES, '.cache', `chromium-${version}`);
 
 /**
- * Starts a real Chromium from the npm dependencies, with its own libraries and font: it needs no system package. The
- * browser can connect only to loopback addresses.
+ * Starts a real Chromium from the npm dependencies. They include Chromium's libraries and a font, so that it needs no
+ * system package. The browser can connect only to loopback addresses.
  */
 export async function startBrowser(more: readonly string[] = []): Promise<Browser> {
   await unpackOnce();
@@ -44,19 +45,19 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
 }
 
 /**
- * Unpacks the package into the process's temporary directory and renames it; if several processes do this, the first
- * rename succeeds.
+ * Unpacks the package into a temporary folder of this process, and renames the folder. If several processes do this at
+ * the same time, the first rename succeeds.
  */
 async function unpackOnce(): Promise<void> {
   if (existsSync(join(HOME, 'chromium'))) return;
-  // Removes an incomplete folder. A Chromium that was still running during a new installation may have written its font
-  // cache to the folder.
+  // An incomplete folder is removed first. Such a folder exists if a Chromium was still running during a new
+  // installation and wrote its font cache.
   rmSync(HOME, { recursive: true, force: true });
   mkdirSync(join(HOME, '..'), { recursive: true });
   const draft = mkdtempSync(`${HOME}-`);
   try {
     await promisify(execFile)(process.execPath, ['-e', 'require(process.argv[1]).executablePath()', CHROMIUM], {
-      // The package unpacks its libraries only if this variable is set, as it is in an AWS Lambda function.
+      // The package unpacks its libraries only if this variable is set, as in an AWS Lambda function.
       env: { TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' },
     });
     writeFileSync(
@@ -70,14 +71,14 @@ async function unpackOnce(): Promise<void> {
   }
 }
 
-/** A browser page in its own browser context, with the errors that occurred in the page. */
+/** A page in its own browser context, with the errors that occurred in the page. */
 export interface WatchedPage {
   readonly page: Page;
   /** Console errors and warnings, uncaught exceptions, and violations of the content security policy. */
   readonly complaints: string[];
   /**
-   * Responses with a status of 400 and above, as `status METHOD path`: the browser reports them as errors, even when a
-   * test expects them.
+   * The responses with a status of 400 or above, as `status METHOD path`. They are listed separately from the
+   * complaints, because the browser reports them as errors even when a test expects them.
    */
   readonly refusals: string[];
 }
@@ -95,7 +96,8 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('requestfailed', (request) => {
     const fault = request.failure()?.errorText;
-    // Aborted requests are ignored, because leaving a page aborts its requests, such as the event stream.
+    // Aborted requests are ignored, because the browser aborts a page's requests, such as the event stream, when the
+    // page is left.
     if (fault !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${fault}`);
   });
   page.on('response', (response) => {

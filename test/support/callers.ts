@@ -1,6 +1,6 @@
 import type { Caller } from '../../src/platform/context/caller';
 
-/** Returns a caller without rights who uses the given application. */
+/** Returns a caller that has no rights and uses the given application. */
 export function callerOf(consumerKey: string): Caller {
   return {
     username: consumerKey,

@@ -1,4 +1,4 @@
-// The package @peculiar/x509 needs the polyfill reflect-metadata for its dependency injection.
+// The @peculiar/x509 package needs the reflect-metadata polyfill for its dependency injection.
 import 'reflect-metadata';
 
 import { webcrypto } from 'node:crypto';
@@ -85,7 +85,7 @@ export async function selfSigned(name: string, options: CertificateOptions = {})
   return { certPem: certificate.toString('pem'), keyPem: await privateKeyPem(keys) };
 }
 
-/** Creates the certificates for the TLS tests: valid ones, and ones with one fault each. */
+/** Creates the certificates for the TLS tests: valid certificates, and certificates with one fault each. */
 export async function testCertificates() {
   const authority = await Authority.create();
   const otherAuthority = await Authority.create('Another authority');

@@ -8,14 +8,14 @@ import { OAuth, type Login } from './oauth';
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /**
- * The folder to which screenshots of the pages are written, wide and narrow, light and dark. If it is not set, no
+ * The folder to which screenshots of the pages are written, in both widths and both themes. If it is not set, no
  * screenshots are written.
  */
 const PICTURES = process.env['CONSOLE_PICTURES'];
 
 /**
- * Drives the console as an operator in a real browser. It checks that texts of partners and candidates never become
- * markup.
+ * Drives the console as an operator in a real browser. Checks that texts from partners and candidates are never
+ * interpreted as markup.
  */
 export class ConsoleDriver {
   static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
@@ -80,7 +80,7 @@ export class ConsoleDriver {
     await this.page.getByRole('navigation', { name: 'Areas' }).or(this.page.getByRole('alert')).first().waitFor();
   }
 
-  /** Ends the operator's session as its idle timeout would. The page detects the end at its next request. */
+  /** Ends the operator's session as the idle timeout would end it. The page notices this at its next request. */
   async expire(): Promise<void> {
     await this.app.given.sql(
       `UPDATE access_tokens SET expires_at = now() - interval '1 second'
@@ -135,9 +135,9 @@ export class ConsoleDriver {
     return this.watched.refusals.splice(0);
   }
 
-  /** Checks that there were no errors, and that no injected script ran. Call it after each test. */
+  /** Checks that there were no errors, and that no injected script ran. Call this method after each test. */
   async expectNoComplaints(): Promise<void> {
-    // Aborted requests are ignored, because leaving a page aborts its requests.
+    // Aborted requests are ignored, because the browser aborts a page's requests when the page is left.
     const complaints = this.watched.complaints.splice(0).filter((text) => !text.endsWith('net::ERR_ABORTED'));
     deepStrictEqual(complaints, []);
     deepStrictEqual(await this.page.evaluate('window.hacked'), undefined);
@@ -178,7 +178,8 @@ export class ConsoleDriver {
   }
 
   private async violations(): Promise<string[]> {
-    // The page's policy forbids foreign scripts, so axe is injected through the debugger's connection.
+    // axe is injected over the debugger's connection, because the page's content security policy forbids foreign
+    // scripts.
     if (await this.page.evaluate('window.axe === undefined')) await this.page.evaluate(AXE);
     // The live announcer is excluded, because it may refer to a button that has disappeared.
     return this.page.evaluate<string[]>(`

@@ -3,7 +3,7 @@ import pg from 'pg';
 
 export const TEMPLATE = 'eligibility_template';
 
-/** Creates a separate database, either migrated and empty or without any table; `drop` deletes the database. */
+/** Creates a separate database, which is either migrated and empty, or has no tables. `drop` deletes the database. */
 export async function cloneDatabase({ migrated = true } = {}): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env['TEST_POSTGRES_URL'];
   if (!server) throw new Error('The global setup of the tests has not run.');

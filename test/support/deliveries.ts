@@ -2,7 +2,7 @@ import type { Answer, TestApp } from './app';
 
 export type Scene = { account: string; testCode: string; token: string };
 
-/** Returns the body of a registration result, as test drivers send it. */
+/** Returns the body of a registration result as test drivers send it. */
 export function registrationBody(changes: Record<string, unknown> = {}): Record<string, any> {
   return {
     examDate: 'Jul 15 2015  1:13AM',
@@ -19,7 +19,7 @@ export function registrationBody(changes: Record<string, unknown> = {}): Record<
   };
 }
 
-/** Returns the body of an account result, as cloud test drivers send it. */
+/** Returns the body of an account result as cloud test drivers send it. */
 export function accountBody(candidateId: string | null, changes: Record<string, unknown> = {}): Record<string, any> {
   return {
     ...(candidateId === null ? {} : { candidate_id: candidateId }),

@@ -16,8 +16,8 @@ export function digestOf({ id, event_sequence, body }: Kept): bigint {
 }
 
 /**
- * Returns a function that computes, for a period, the number and the digest of the kept notifications that were
- * generated in it. The running sums over the sorted notifications are computed once.
+ * Returns a function that computes the number and the digest of the kept notifications that were generated in a period.
+ * The running sums over the sorted notifications are computed only once.
  */
 export function digestsOf(kept: readonly Kept[]): (from: string, to: string) => { count: number; digest: string } {
   const sorted = kept

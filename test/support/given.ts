@@ -23,8 +23,8 @@ interface RunningApp {
 }
 
 /**
- * Creates the data that a test starts with. The catalogue, users and tokens are written to the database; eligibility
- * records are created over HTTP.
+ * Creates the data that a test starts with. The catalogue, users and tokens are written directly to the database, and
+ * eligibility records are created over HTTP.
  */
 export class Given {
   private count = 0;
@@ -66,8 +66,8 @@ export class Given {
   }
 
   /**
-   * Writes the given number of records to the database. `values` maps columns to SQL expressions, in which `n` is the
-   * number of the record, counted from 1.
+   * Writes the given number of records to the database. `values` maps columns to SQL expressions. In the expressions,
+   * `n` is the number of the record, counted from 1.
    */
   async records(
     count: number,
@@ -98,12 +98,12 @@ export class Given {
   }
 
   /**
-   * Returns the number of rows that PostgreSQL reads during the work from the tables of eligibility records and their
-   * search keys.
+   * Counts the rows that PostgreSQL reads from the tables of eligibility records and their search keys while `work`
+   * runs.
    */
   async recordsRead(work: () => Promise<unknown>): Promise<number> {
     const read = async () => {
-      // The pause is needed, because a connection reports its reads only after it has been idle for a second.
+      // The pause is needed because a connection reports its reads only after it has been idle for a second.
       await pause(1500);
       const [row] = await this.sql(
         `SELECT sum(seq_tup_read + idx_tup_fetch) AS n FROM pg_stat_user_tables
@@ -165,7 +165,7 @@ export class Given {
     return code;
   }
 
-  /** Returns a valid access token of a new user of the accounts and a new application. */
+  /** Returns a valid access token for a new application and a new user who has access to the accounts. */
   async token(
     accounts: string[],
     scopes: readonly Scope[] = CLIENT_SCOPES,
@@ -266,7 +266,7 @@ export class Given {
     return ok(answer, 201);
   }
 
-  /** Runs a statement on a separate connection, and holds its locks; returns the function that releases them. */
+  /** Runs a statement on a separate connection, and holds its locks. Returns the function that releases the locks. */
   async lock(text: string): Promise<() => Promise<void>> {
     const client = new pg.Client({ connectionString: this.app.databaseUrl });
     await client.connect();
@@ -276,8 +276,8 @@ export class Given {
   }
 
   /**
-   * Waits until all transactions that are now running on the server have ended, because they may hold back entries of
-   * the change feed.
+   * Waits until all transactions have ended that are running now on the server. They may delay entries of the change
+   * feed.
    */
   async settled(): Promise<void> {
     const [{ xmax }] = await this.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');
@@ -290,8 +290,8 @@ export class Given {
   }
 
   /**
-   * Runs a statement that writes thousands of rows on a connection of its own. The service's connections have a
-   * statement timeout, which such a statement exceeds on a busy machine.
+   * Runs a statement that writes thousands of rows, on a separate connection. The statement timeout of the service's
+   * connections would be too short for such a statement on a busy machine.
    */
   async insertMany(text: string, values: unknown[] = []): Promise<void> {
     const client = new pg.Client({ connectionString: this.app.databaseUrl });

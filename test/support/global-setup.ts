@@ -9,8 +9,8 @@ import { migrate } from '../../src/platform/database/migrate';
 import { TEMPLATE } from './database';
 
 /**
- * Starts one PostgreSQL for the whole run, with a migrated template that every test file clones. To test another
- * release of PostgreSQL, set `TEST_SERVER_URL` to the URL of a superuser on an unused server
+ * Starts one PostgreSQL for the whole run, with a migrated template database that every test file clones. To test
+ * another release of PostgreSQL, set `TEST_SERVER_URL` to a superuser's URL for an unused server
  * (test/proof/drill/oldest-postgres.ts).
  */
 export default async function globalSetup(): Promise<void> {
@@ -31,7 +31,7 @@ export default async function globalSetup(): Promise<void> {
 async function startOwn(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'eligibility-test-'));
   chmodSync(dataDir, 0o755);
-  // Durability is off, because test data need not survive a crash; tests of durability start their own servers.
+  // Durability is off, because test data need not survive a crash. Tests of durability start their own servers.
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '300' };
   const server = await startEmbeddedPostgres({ dataDir, database: TEMPLATE, settings });
   writeFileSync(join(dataDir, 'test-run'), String(process.pid));

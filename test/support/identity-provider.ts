@@ -15,7 +15,7 @@ interface Person {
 /** A real OpenID Connect provider (`oidc-provider`) in a separate process. */
 export interface IdentityProvider {
   readonly issuer: string;
-  /** Sets the person who is signed in to the provider from now on; with null, the provider refuses everybody. */
+  /** Sets the person who is signed in to the provider from now on. If it is null, the provider refuses everybody. */
   person(person: Person | null): Promise<void>;
   stop(): void;
 }
@@ -44,7 +44,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Simulates a browser: its cookies, which all hosts share, and its navigation. */
+/** Simulates a browser that follows redirects and has cookies, which all hosts share. */
 export class CookieJar {
   private readonly cookies = new Map<string, string>();
 
@@ -83,8 +83,8 @@ export class CookieJar {
   }
 
   /**
-   * Follows redirects until `enough` returns true for the next address, which is then not visited. Throws after ten
-   * visits.
+   * Follows redirects until there is no further redirect, or until `enough` returns true for the next address. That
+   * address is not visited. Throws an error after ten visits.
    */
   async follow(address: string, enough: (address: string) => boolean = () => false): Promise<[Response, string]> {
     for (let hops = 0, at = address; hops < 10; hops++) {

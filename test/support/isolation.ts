@@ -13,7 +13,7 @@ export interface Operation {
   name: string;
   method: string;
   path: string;
-  /** The scopes that the route accepts, of which a token needs one; empty for a public route. */
+  /** The scopes that the route accepts. A token needs one of them. Empty for a public route. */
   scopes: Scope[];
   filters: string[];
   hasBody: boolean;
@@ -23,13 +23,13 @@ interface Caller {
   name: string;
   token: string | undefined;
   scopes: readonly Scope[];
-  /** The status of every response to this caller, regardless of the parameters. */
+  /** The status that every response to this caller must have, regardless of the parameters. */
   always?: number;
-  /** Whether the caller is a partner of the account Z with another subscription, which has no data. */
+  /** Whether the caller is a partner of the account Z with a different subscription, which has no data. */
   isNeighbour?: boolean;
   /**
-   * Whether the caller is staff of an account without data. The responses to this caller must equal the responses from
-   * the time before any data existed.
+   * Whether the caller is staff of an account without data. The responses to this caller must be the same as before any
+   * data existed.
    */
   hasNothing?: boolean;
 }
@@ -111,9 +111,9 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
     { result_id: at['result_id'], result: 'P' },
   ],
 };
-/** Parameters of public routes. None of them identifies data of an account, unless its value is a secret. */
+/** Parameters of public routes. Such a parameter identifies data of an account only if its value is a secret. */
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
-/** Parameters of operators' routes: any value works, because the value is never looked up. */
+/** Parameters of operators' routes. Any value works, because no value is looked up for these callers. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX', name: 'on-call' };
 /** The query parameters that some lists require. */
 const NEEDED: Record<string, string> = {
@@ -131,15 +131,16 @@ const PLAIN = new Set(
 );
 
 /**
- * Tests isolation: every caller without rights on the account Z calls every operation of the OpenAPI document. `faults`
- * lists responses with data of Z, differences from the responses for unknown objects, and changes of Z's data.
+ * Tests isolation: every caller without rights to the account Z calls every operation of the OpenAPI document. `faults`
+ * lists responses that contain data of Z, responses that differ from those for unknown objects, and changes to Z's
+ * data.
  */
 export class Isolation {
   readonly operations: Operation[];
   private readonly callers: Caller[] = [];
   private readonly before = new Map<string, string>();
   private state = '';
-  /** The names of the callers that are partners of the account Z with another subscription. */
+  /** The names of the partners of the account Z that have another subscription. */
   private readonly neighbours: string[] = [];
   a!: Side;
   z!: Side;
@@ -168,7 +169,7 @@ export class Isolation {
       this.before.set(operation.name, shape(await this.ask(operation, staffOfB, { path: this.plain(operation) })));
     const drivers: string[] = [];
     const driverOf = async (account: string) => {
-      // One test driver's user serves both accounts, and gets access to each account when the account is created.
+      // Both accounts use the same test driver, whose user gets access to each account when the account is created.
       if (drivers.length === 0) drivers.push(await given.token([account], ['results']));
       else
         await given.sql(
@@ -195,7 +196,8 @@ export class Isolation {
       { name: 'support of an account without data', token: staffOfB, scopes: ['support'], hasNothing: true },
     );
     await this.addPartners();
-    // Waits for the background work that follows the creation of data, including the sweep that runs every minute.
+    // The background work that follows the creation of data must end before responses are compared. The expiry sweep,
+    // which otherwise runs every minute, is therefore run now.
     await this.app.app.get(ExpirySweep, { strict: false }).run();
     for (let last = ''; last !== this.state || last === '';) {
       last = this.state;
@@ -205,9 +207,9 @@ export class Isolation {
   }
 
   /**
-   * Adds partners with other subscriptions or none, as users and as applications. A partner with another subscription
-   * of the account Z is called a neighbour. The neighbour's subscription is unverified, and therefore has no
-   * notifications.
+   * Adds partners that have another subscription or none. Each partner is added as a user and as an application. A
+   * partner with another subscription of the account Z is called a neighbour. The neighbour's subscription is
+   * unverified, and therefore has no notifications.
    */
   private async addPartners(): Promise<void> {
     const { given } = this.app;
@@ -238,10 +240,7 @@ export class Isolation {
     }
   }
 
-  /**
-   * Returns the isolation faults of an operation; throws an error when this class does not know how to call the
-   * operation.
-   */
+  /** Returns the isolation faults of an operation. Throws an error if a parameter or the body is unknown. */
   async faults(operation: Operation): Promise<string[]> {
     const faults: string[] = [];
     for (const caller of this.callers) {
@@ -255,13 +254,12 @@ export class Isolation {
           );
     }
     await this.jobsEnded();
-    // Deletes the results that caller A has just sent. They name objects of the account Z, which would look like leaks,
-    // although the results belong to A.
+    // Deletes the results that caller A has just sent: they name objects of Z, which would look like leaks of Z's data.
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
     ]);
-    // Removes the filters of the jobs that the callers have just started. These filters may name objects of the account
-    // Z, which would look like leaks in lists of jobs.
+    // The filters are removed from the jobs that the callers have just started. The filters may name objects of the
+    // account Z, which would look like leaks in lists of jobs.
     await this.app.given.sql(
       `UPDATE jobs SET filter =
          (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(filter) WHERE key = 'account_codes')
@@ -278,7 +276,7 @@ export class Isolation {
     return faults;
   }
 
-  /** Waits until no job that a caller has started is preparing or running, so that lists of jobs can be compared. */
+  /** Waits until no caller's job is preparing or running, so that lists of jobs can be compared. */
   private async jobsEnded(): Promise<void> {
     const known = [...this.a.marks, ...this.z.marks];
     await eventually(async () => {
@@ -304,7 +302,7 @@ export class Isolation {
     if (expected !== undefined) return faults;
     if (caller.hasNothing && this.before.has(operation.name) && theirs.path === this.plain(operation))
       if (shape(answer) !== this.before.get(operation.name)) faults.push(`${theirs.path} is ${shape(answer)}`);
-    // The account is not hidden from a partner who has a subscription of the same account.
+    // The account itself is not hidden from a partner that has a subscription of this account.
     const named = theirs.path.includes(this.z.account);
     if (nowhere && !(caller.isNeighbour && named)) {
       const other = await this.ask(operation, token, nowhere);
@@ -348,7 +346,7 @@ export class Isolation {
     return cases;
   }
 
-  /** Checks that the event stream of staff without data reports nothing while all data of the account Z is changed. */
+  /** Checks that the event stream of staff without data reports nothing while all data of the account Z changes. */
   private async streamFaults(operation: Operation, caller: Caller): Promise<string[]> {
     if (!caller.hasNothing) return [];
     const abort = new AbortController();
@@ -422,8 +420,8 @@ export class Isolation {
   }
 
   /**
-   * Returns a response without the values that belong to the request, and with placeholders for the ids and codes of
-   * objects, so that responses about different objects can be compared.
+   * Returns a response without `request_id` and `instance`. The ids and codes of objects are replaced with
+   * placeholders, so that responses about different objects can be compared.
    */
   private comparable({ status, text }: Answer): string {
     let told = text.replace(/"(request_id|instance)":"[^"]*",?/g, '');
@@ -456,7 +454,7 @@ export class Isolation {
 
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
-/** Maps the names of parameters that take the same kind of value to one name. */
+/** Maps parameters that take the same kind of value to the same name. */
 const KINDS: Record<string, string> = {};
 for (const name of [
   'subscriptions',

@@ -15,16 +15,16 @@ export interface ReceivedMail {
 const USER = 'alerts';
 const PASSWORD = 'pass/word';
 
-/** A mail server on loopback with STARTTLS and a password, which keeps the mails that it receives. */
+/** A mail server on loopback that supports STARTTLS and requires a password. It keeps the mails that it receives. */
 export class MailServer {
   readonly mails: ReceivedMail[] = [];
-  /** The number of mails that were offered, including the refused ones. */
+  /** The number of mails that clients have offered, including mails that the server refused. */
   offered = 0;
-  /** The status with which the server refuses every mail; null if it accepts them. */
+  /** The status with which the server refuses every mail; null if it accepts mails. */
   refusal: number | null = null;
   /** The only recipient address that the server refuses (with 550). */
   refusedRecipient: string | null = null;
-  /** Whether the server receives mails and never acknowledges them. */
+  /** Whether the server receives mails, but never acknowledges them. */
   isSilent = false;
   private readonly server: SMTPServer;
   private port = 0;
@@ -46,7 +46,8 @@ export class MailServer {
           : done(),
       onData: (stream, session, done) => {
         this.offered += 1;
-        // A mail that was offered while the server was silent is not accepted later.
+        // If the server is silent when a mail is offered, the mail is never accepted, even if the server is no longer
+        // silent.
         const { isSilent } = this;
         const chunks: Buffer[] = [];
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -47,12 +47,12 @@ export class OAuth {
     return this.commands.execute(new CreateApplication('test', scopes, grants, assignments));
   }
 
-  /** Requests a token for the application itself, with the client_credentials grant. */
+  /** Requests a token for the application itself, with the `client_credentials` grant. */
   ofApplication(client: Client, more: Record<string, string> = {}): Promise<Answer> {
     return this.post('/token', client, { grant_type: 'client_credentials', ...more });
   }
 
-  /** Sends a form by POST, authenticated as the client; a string is sent unchanged. */
+  /** Sends a form by POST, authenticated as the client. If the form is a string, it is sent unchanged. */
   post(
     path: string,
     client: Client | null,
@@ -86,8 +86,8 @@ export class OAuth {
   }
 
   /**
-   * Calls a protected route of the account with the token; returns the response, which is 404 when the token is
-   * accepted.
+   * Calls a protected route of the account with the token. Returns the response, which is 404 if the service accepts
+   * the token.
    */
   async knock(login: Login, token: string): Promise<Answer> {
     return this.app.call('GET', `/accounts/${login.account}/candidates/nobody`, { token });

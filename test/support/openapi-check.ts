@@ -16,7 +16,7 @@ interface Operation {
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The body as parsed JSON, or as text when it is not JSON; undefined without a body. */
+  /** The body as parsed JSON, or as text if it is not JSON; undefined if the response has no body. */
   body: any;
   text: string;
 }
@@ -39,13 +39,13 @@ const UNTOLD = new Set([
 ]);
 
 /**
- * Builds a function that checks responses against the OpenAPI document: the status is documented, and the body matches
- * its schema.
+ * Builds a function that checks responses against the OpenAPI document. The document must contain the status of the
+ * response, and the body must match the schema for this status.
  */
 export function documentChecker(document: OpenAPIObject): DocumentChecker {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats(ajv);
-  // The package ajv-formats lacks the format `iri`.
+  // The ajv-formats package lacks the `iri` format.
   ajv.addFormat('iri', true);
   ajv.addSchema({ $id: 'openapi', components: document.components as object });
   const validators = new Map<object, ValidateFunction>();
@@ -65,7 +65,7 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
     check(method, path, answer) {
       const plain = path.split('?', 1)[0];
       const operation = operations.find((known) => known.method === method && known.pattern.test(plain));
-      // Skips unknown routes and wrong methods, which are not documented, and malformed paths, which match no route.
+      // Unknown routes, wrong methods and malformed paths are skipped, because the document does not contain them.
       if (!operation) return;
       assertCodesKnown(answer);
       const where = `${method} ${operation.template} ${answer.status}`;
@@ -106,7 +106,7 @@ function assertPlaced(
   if (!placed.includes(code)) throw new Error(`${where} is not told to answer ${code} by the OpenAPI document.`);
 }
 
-/** Checks that the error catalogue has every fault code of the body. */
+/** Checks that the error catalogue contains each fault code in the body. */
 function assertCodesKnown({ body }: Answer): void {
   const errors = (body as { errors?: { code: string }[] } | undefined)?.errors;
   if (!Array.isArray(errors)) return;

@@ -27,7 +27,7 @@ export interface Schema {
 
 const LONGEST_TEXT = 60;
 const MOST_ITEMS = 3;
-/** Values of all JSON types, which replace valid values in invalid inputs. */
+/** Values of all JSON types. They replace valid values to make invalid inputs. */
 const MISFITS = [
   null,
   true,
@@ -47,7 +47,7 @@ const MISFITS = [
   { a: 1 },
 ];
 
-/** Generates inputs from the schemas of a document: valid inputs, and nearly valid inputs. */
+/** Generates inputs from the schemas of a document. Some inputs are valid, and the others are nearly valid. */
 export class SchemaInputs {
   private readonly ajv = new Ajv2020({ strict: false });
 
@@ -67,7 +67,9 @@ export class SchemaInputs {
     return this.drafted(schema).filter((value) => this.fits(schema, value));
   }
 
-  /** Generates variants of the example, with some members replaced by other valid values, and some added. */
+  /**
+   * Generates variants of the example. Some members are replaced with other valid values, and some members are added.
+   */
   around(schema: Schema, example: unknown): fc.Arbitrary<unknown> {
     const { properties } = this.resolved(schema);
     if (properties === undefined || typeof example !== 'object' || example === null || Array.isArray(example))

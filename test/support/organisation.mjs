@@ -1,5 +1,6 @@
-// An OpenID Connect provider on loopback in a separate process. Everybody is signed in as the person in the last `PUT
-// /person` request. The program takes the client's redirect address as its argument, and prints its own address.
+// Runs an OpenID Connect provider on loopback in a separate process. Everybody is signed in as the person in the last
+// `PUT /person` request. The program's argument is the redirect address of the client. The program prints its own
+// address.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
@@ -24,8 +25,8 @@ const provider = new Provider(issuer, {
     },
   ],
   pkce: { required: () => true },
-  // OpenID Connect Core §5.4: when a code is used, the claims of scopes are in the UserInfo response instead of the ID
-  // token.
+  // OpenID Connect Core §5.4: if the client gets a code, the claims of scopes are in the UserInfo response instead of
+  // the ID token.
   conformIdTokenClaims: true,
   scopes: ['openid', 'profile', 'email', 'groups'],
   claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email'], groups: ['groups', '_claim_names'] },

@@ -16,7 +16,7 @@ export interface PartnerRequest {
   json: ReturnType<typeof JSON.parse>;
   /** The time of the request's arrival, in milliseconds since 1970, with fractions. */
   at: number;
-  /** The common name of the client certificate, if the client presented one. */
+  /** The common name of the client certificate; null if the client presented no certificate. */
   tlsClientCert: string | null;
   /** Whether the connection of the request resumed an earlier TLS session. */
   tlsResumed: boolean;
@@ -30,28 +30,28 @@ export interface PartnerAnswer {
   body?: string | Buffer;
   /** The delay, in milliseconds, before any part of the response is sent. */
   delayMs?: number;
-  /** The interval in milliseconds at which the body, or the bytes, are sent byte by byte. */
+  /** The interval in milliseconds between two bytes, if the body or `bytes` are sent byte by byte. */
   drip?: number;
-  /** Resets the connection: before the response, after part of its head, or after its head and the given body. */
+  /** Resets the connection before the response, after part of its head, or after its head and the given body. */
   rst?: 'before' | 'head' | 'body';
   /** The part of the response that never arrives: the whole response, the end of its head, or the end of its body. */
   endless?: 'silence' | 'head' | 'body';
-  /** Bytes to send instead of a response; the connection is then closed, unless `keep` is set. */
+  /** The bytes to send instead of a response. Afterwards, the connection is closed unless `keep` is set. */
   bytes?: string | Buffer;
   keep?: boolean;
 }
 
 export interface PartnerOptions {
   /**
-   * The certificate of the partner; by default a valid certificate for localhost, 127.0.0.1 and ::1, issued by the
+   * The certificate of the partner. The default is a valid certificate for localhost, 127.0.0.1 and ::1, issued by the
    * authority in `partner.caPem`.
    */
   tls?: Identity;
-  /** The authority, if any, from which the partner requires a client certificate. */
+  /** The authority from which the partner requires a client certificate; if omitted, the partner requires none. */
   clientCaPem?: string;
   maxTlsVersion?: SecureVersion;
   minTlsVersion?: SecureVersion;
-  /** If set, the partner serves `POST /token`, and accepts only the bearer tokens that it issued there. */
+  /** Makes the partner serve `POST /token`, and accept only the bearer tokens that it has issued there. */
   oauth?: { clientId: string; clientSecret: string; expiresIn?: number };
   /** The address on which the partner listens; 127.0.0.1 by default. */
   host?: string;
@@ -69,7 +69,7 @@ export function sharedCertificates(): ReturnType<typeof testCertificates> {
 }
 
 /**
- * Starts a partner's HTTPS server on loopback, which records requests and sends the responses that the test has set.
+ * Starts the HTTPS server of a partner on loopback. It records requests, and sends the responses that the test has set.
  */
 export async function startPartner(options: PartnerOptions = {}): Promise<Partner> {
   const { authority, good } = await sharedCertificates();
@@ -186,7 +186,7 @@ export class Partner {
     this.port = (this.server.address() as AddressInfo).port;
   }
 
-  /** Closes the partner's open connections; new connections are still accepted. */
+  /** Closes the partner's open connections. The partner still accepts new connections. */
   dropConnections(): void {
     for (const socket of this.sockets.values()) socket.destroy();
   }

@@ -3,7 +3,7 @@ import type { Statement } from '../../src/platform/database/database';
 import { eventually } from './eventually';
 
 type Value = string | number | boolean | Date | null;
-/** The parameter values of a statement; an SQL array is given as a list. */
+/** The parameter values of a statement. An SQL array is passed as a list. */
 export type Values = (Value | readonly Value[])[];
 
 interface PlanNode {
@@ -17,13 +17,13 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Runs a statement; returns the number of pages that it reads, from memory or disk. */
+/** Runs a statement. Returns the number of pages that the statement reads, from memory or disk. */
 export async function pagesOf(client: ClientBase, statement: string): Promise<number> {
   const plan = await explained(client, 'ANALYZE, BUFFERS', statement);
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
 }
 
-/** Runs a statement; returns the numbers of rows that it returns and reads. */
+/** Runs a statement. Returns the number of rows that the statement returns, and the number of rows that it reads. */
 export async function rowsOf(client: ClientBase, statement: string): Promise<{ answered: number; lookedAt: number }> {
   const plan = await explained(client, 'ANALYZE', statement);
   return { answered: plan['Actual Rows'], lookedAt: lookedAt(plan) };
@@ -59,8 +59,8 @@ function lookedAt(node: PlanNode): number {
 }
 
 /**
- * Vacuums a table until all its pages are marked as visible to all. An older transaction or an autovacuum can prevent
- * such a mark, and an index-only scan must then also read the table.
+ * Vacuums a table repeatedly until all its pages are marked as visible to all transactions. An older transaction or an
+ * autovacuum can prevent this. An index-only scan would then also read the table.
  */
 export async function vacuumWhole(
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>,

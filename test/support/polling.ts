@@ -30,7 +30,7 @@ export class Polling {
     return this.subscribed.app.call(method, path, { token, body });
   }
 
-  /** Polls without waiting, unless `order` contains `return_immediately: false`. */
+  /** Polls without waiting for notifications, unless `order` contains `return_immediately: false`. */
   async poll(order: Record<string, unknown> = {}, token = this.token): Promise<Record<string, any>> {
     const body = { return_immediately: true, ...order };
     const answer = await this.call('POST', '/partner/notifications/poll', body, token);
@@ -38,7 +38,10 @@ export class Polling {
     return answer.body;
   }
 
-  /** Polls until nothing is left, and acknowledges everything; returns the notifications in their order. */
+  /**
+   * Polls until nothing is left, and acknowledges everything. Returns the notifications in the order in which they
+   * arrived.
+   */
   async drain(order: Record<string, unknown> = {}): Promise<Record<string, any>[]> {
     const all: Record<string, any>[] = [];
     for (let ack: string[] = []; ;) {
@@ -49,7 +52,7 @@ export class Polling {
     }
   }
 
-  /** Makes the leases of all offers expire. */
+  /** Makes the leases of all notifications that the partner has polled expire. */
   async lapse(): Promise<void> {
     await this.lapseClaims();
     await this.subscribed.app.given.sql(
@@ -59,7 +62,7 @@ export class Polling {
   }
 
   /**
-   * Makes the leases expire in the `deliveries` table, but not in `poll_offers`, so that the service cannot record the
+   * Makes the leases expire in the `deliveries` table, but not in `poll_offers`. The service then cannot record the
    * expiry yet.
    */
   async lapseClaims(): Promise<void> {

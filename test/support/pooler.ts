@@ -19,15 +19,16 @@ const READY_FOR_QUERY = 0x5a;
 const ENDS_A_BATCH = new Set([0x51, 0x53]);
 const TERMINATE = 0x58;
 
-/** A connection of the pooler to PostgreSQL, which is authenticated as the client that opened it. */
+/** A connection of the pooler to PostgreSQL. It is authenticated as the client for which it was opened. */
 interface Upstream {
   readonly socket: Socket;
   user: Session | null;
 }
 
 /**
- * Imitates pgbouncer in front of a real server: no TLS, and start-up parameters are refused by name. In transaction
- * mode, a client has a server process only during its transaction; the most recently used process is assigned first.
+ * Imitates pgbouncer in front of a real server. It does not support TLS, and refuses some start-up parameters by name.
+ * In transaction mode, a client has a server process only during its transaction. The process that was used last is
+ * assigned first.
  */
 export class Pooler {
   readonly idle: Upstream[] = [];
@@ -64,7 +65,7 @@ class Session {
   private upstream: Upstream | null = null;
   private readonly fromClient = new Messages(false);
   private signedIn = false;
-  /** The number of message batches to which PostgreSQL has not responded. */
+  /** The number of batches of messages to which PostgreSQL has not responded yet. */
   private outstanding = 0;
 
   constructor(

@@ -7,7 +7,10 @@ export function postmasterIn(folder: string): number {
   return Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
 }
 
-/** Returns the pid of the main process of PostgreSQL, whose children serve the connections, on the same machine. */
+/**
+ * Returns the pid of PostgreSQL's main process, whose children serve the connections. PostgreSQL must run on this
+ * machine.
+ */
 export async function postmasterOf(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
   return postmasterIn(rows[0].data_directory);

@@ -23,7 +23,7 @@ export interface SandboxContent {
 
 const root = join(__dirname, '../..');
 
-/** Creates a data folder for a service and its PostgreSQL cluster; `remove` deletes both. */
+/** Creates a data folder for a service and its PostgreSQL cluster. `remove` deletes the folder and the cluster. */
 export function dataFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'eligibility-process-'));
   chmodSync(path, 0o755);
@@ -108,7 +108,7 @@ export class ServiceProcess {
     await this.ended();
   }
 
-  /** Stops the process; returns the exit code. */
+  /** Stops the process. Returns its exit code. */
   async stop(): Promise<number | null> {
     this.child.kill('SIGTERM');
     return this.ended();

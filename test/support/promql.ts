@@ -1,6 +1,6 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** Maps the names of exported metrics, as they occur in a query, to their possible labels. */
+/** Maps the names of exported metrics, as they occur in a query, to the labels that they may have. */
 export type Exported = Map<string, Set<string>>;
 
 interface Registered {
@@ -25,11 +25,11 @@ export function exportedBy(metrics: object[]): Exported {
 }
 
 /**
- * Returns the faults of a query: invalid PromQL, a metric that is not exported, or a label that its metric does not
- * have.
+ * Returns the faults of a query. A fault is invalid PromQL, a metric that is not exported, or a label that its metric
+ * does not have.
  */
 export function unknownIn(query: string, exported: Exported): string[] {
-  // Grafana replaces the variable `$__rate_interval` with a duration; other variables may have any value.
+  // Grafana replaces the `$__rate_interval` variable with a duration. Other variables may have any value.
   const text = query.replaceAll('$__rate_interval', '5m');
   const unknown: string[] = [];
   const textOf = (node: { from: number; to: number }) => text.slice(node.from, node.to);
@@ -50,7 +50,7 @@ export function unknownIn(query: string, exported: Exported): string[] {
     leave: (ref) => {
       if (ref.name !== 'VectorSelector' && ref.name !== 'AggregateExpr') return;
       const { labels, named } = open.pop()!;
-      // The labels of an unknown metric are not reported, because the metric itself is reported already.
+      // The labels of an unknown metric are not reported, because the metric itself is already reported.
       if (labels.size > 0) for (const name of named) if (!labels.has(name)) unknown.push(`label ${name}`);
     },
   });

@@ -1,6 +1,9 @@
 import type { PartnerQueues } from '../../src/notifications/delivery/partner-queues.js';
 
-/** Starts every attempt that may start; returns the partners in the order in which their attempts started. */
+/**
+ * Starts every attempt that may start. Returns the partners of these attempts, in the order in which the attempts
+ * started.
+ */
 export function startAll(queues: PartnerQueues<number>): string[] {
   const started: string[] = [];
   for (let queue = queues.next(); queue !== null; queue = queues.next()) {

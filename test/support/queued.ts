@@ -3,8 +3,8 @@ import { eventually } from './eventually';
 import type { Subscribed } from './subscribed';
 
 /**
- * Creates the given number of bookings whose events the partner refuses with 400. Then the partner forgets the
- * requests, and answers 200 from then on.
+ * Creates the given number of bookings, and the partner refuses their events with 400. Afterwards, the partner deletes
+ * its list of requests, and answers 200 from then on.
  */
 export async function refused(subscribed: Subscribed, n: number): Promise<Record<string, any>[]> {
   subscribed.partner.answer({ status: 400, body: 'unknown candidate' });
@@ -20,8 +20,8 @@ export async function refused(subscribed: Subscribed, n: number): Promise<Record
 }
 
 /**
- * Writes the given number of queued notifications to the database, each of a different booking, as if the partner had
- * refused each notification with 400.
+ * Writes the given number of queued notifications to the database, each of a different booking. The notifications look
+ * as if the partner had refused each of them with 400.
  */
 export async function queueMany({ app, id, scene }: Subscribed, n: number): Promise<void> {
   await app.given.insertMany(
@@ -46,7 +46,7 @@ export class BulkJobs {
     return this.app.call(method, `/admin/${path}`, { token: this.operator, body, headers });
   }
 
-  /** Starts a bulk job; returns its id. */
+  /** Starts a bulk job. Returns its id. */
   async start(path: string, body: object): Promise<string> {
     const answer = await this.call('POST', path, { reason: 'mended', ...body });
     if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
@@ -57,7 +57,7 @@ export class BulkJobs {
     return (await this.call('GET', `jobs/${id}`)).body;
   }
 
-  /** Waits until the bulk job has the given property values, and returns the job. */
+  /** Waits until the bulk job has the given values of its properties, and returns the job. */
   async having(id: string, members: Record<string, unknown>, withinMs?: number): Promise<Record<string, any>> {
     return eventually(async () => {
       const found = await this.get(id);

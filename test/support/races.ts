@@ -2,17 +2,17 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { RacePoints, type RacePoint } from '../../src/notifications/race-points';
 import { WorkerProcess } from '../../src/platform/worker-process';
 
-/** A process of the service that a test holds at a race point. */
+/** A process of the service that a test holds at a race point, until the test releases it. */
 export interface Hold {
-  /** Resolves when the process has reached the race point. */
+  /** Resolves when the process arrives at the race point. */
   readonly reached: Promise<void>;
-  /** Continues the held process; processes that arrive at the point later are not held. */
+  /** Lets the held process continue. Processes that arrive at the race point later are not held. */
   release(): void;
 }
 
 /**
- * Holds this process at the race point when it next arrives there. Later arrivals before the release are held as well,
- * unless `others` is false.
+ * Holds this process when it next arrives at the race point. Later arrivals before the release are held as well, unless
+ * `others` is false.
  */
 export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoint, others = true): Hold {
   const points = app.get(RacePoints);
@@ -32,8 +32,8 @@ export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoi
 }
 
 /**
- * Holds each of the processes that reaches the point, until the release. `reached` resolves when the first process is
- * held.
+ * Holds each of the processes that arrives at the race point, until the release. `reached` resolves when the first
+ * process is held.
  */
 export function holdAny(processes: readonly { app: INestApplicationContext }[], point: RacePoint): Hold {
   const holds = processes.map((process) => holdAt(process, point));
@@ -45,15 +45,15 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
   };
 }
 
-/** Password hashing that a test holds back: every password waits until the test calls `release`. */
+/** Password hashing under the control of a test: every password waits until the test calls `release`. */
 export interface HeldHashes {
-  /** The passwords that have reached a hashing process, in the order of their arrival. */
+  /** The passwords that hashing processes have received, in the order of their arrival. */
   readonly begun: string[];
-  /** Lets the waiting password hashes, and all later ones, continue. */
+  /** Lets the waiting passwords, and all later passwords, be hashed. */
   release(): void;
 }
 
-/** Holds back the password hashing of this process: each hashing process waits when it gets a password. */
+/** Stops the password hashing of this process. Each password is hashed only after the test calls `release`. */
 export function holdHashing(): HeldHashes {
   const run = Object.getOwnPropertyDescriptor(WorkerProcess.prototype, 'run')!.value as (
     job: unknown,

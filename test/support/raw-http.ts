@@ -8,8 +8,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends a request with any method, path and headers, and with the body in the given chunks, even if `fetch` would
- * refuse such a request.
+ * Sends a request with any method, path and headers, even if `fetch` would refuse such a request. The body is sent in
+ * the given chunks.
  */
 export function rawCall(
   baseUrl: string,
@@ -18,7 +18,7 @@ export function rawCall(
   { headers = {}, chunks = [] }: { headers?: Record<string, string | string[]>; chunks?: (string | Buffer)[] } = {},
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl);
-  // Sets Content-Length, because Node sets it only for methods that usually have a body.
+  // Content-Length is set here, because Node sets it only for methods that usually have a body.
   const framed = chunks.length === 0 || 'content-length' in headers || 'transfer-encoding' in headers;
   const framing = framed
     ? {}

@@ -94,7 +94,7 @@ export class PostgresServer {
   }
 
   /**
-   * Restarts the server after a kill. PostgreSQL does not start while the killed server process exists, even as a
+   * Restarts the server after a kill. PostgreSQL does not start while the killed server process still exists, even as a
    * zombie.
    */
   async restart(): Promise<void> {

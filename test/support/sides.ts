@@ -12,7 +12,10 @@ export interface Side {
   subscribed: Subscribed;
   account: string;
   places: Places;
-  /** Strings that occur only in the data of this account. A test finds a leak of the data by these strings. */
+  /**
+   * Strings that occur only in the data of this account. If a response to another account contains such a string, it
+   * leaks data.
+   */
   marks: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Declares the types of the part of simple-oauth2 that the tests use, because the package has none. */
+/** Declares the types of the part of simple-oauth2 that the tests use, because the package has no types. */
 declare module 'simple-oauth2' {
   export interface AccessToken {
     readonly token: { access_token: string; refresh_token: string; scope: string; expires_at: Date };

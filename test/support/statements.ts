@@ -2,7 +2,10 @@ import { requestContext } from '../../src/platform/context/request-context';
 import type { Statement } from '../../src/platform/database/database';
 import type { TestApp } from './app';
 
-/** Runs the work, and returns the SQL statements that requests execute meanwhile, without those of background work. */
+/**
+ * Runs `work`, and returns the SQL statements that requests execute meanwhile. Statements of background work are
+ * omitted.
+ */
 export async function whatIsAsked<T>(
   { database }: TestApp,
   work: () => Promise<T>,

@@ -8,8 +8,8 @@ export interface Scene {
 }
 
 /**
- * An account with a verified subscription of a test partner. The request that verified the subscription has been
- * removed from the partner's list of requests.
+ * An account with a verified subscription of a test partner. The partner's list of requests no longer contains the
+ * request that verified the subscription.
  */
 export class Subscribed {
   private constructor(
@@ -62,7 +62,7 @@ export class Subscribed {
     return this.app.call(method, `/admin/${path}`, { token: this.operator, body, headers });
   }
 
-  /** Creates a booking, which raises the first event of the booking; returns the booking code. */
+  /** Creates a booking, which causes the first event of the booking. Returns the booking code. */
   async booking(changes: Record<string, unknown> = {}): Promise<string> {
     const eligibility = await this.app.given.eligibility(this.scene);
     return (await this.app.given.booking(this.scene, eligibility, changes))['booking_code'];

@@ -1,4 +1,4 @@
-// Defines how TypeScript is compiled for tests, by Jest (jest.config.cjs) and in threads of the service
+// Defines how TypeScript is compiled for tests: by Jest (jest.config.cjs), and in threads of the service
 // (run-typescript.cjs).
 module.exports = {
   jsc: {

@@ -242,7 +242,8 @@ describe('the uses of a voucher', () => {
       Array.from({ length: 30 }, (_, index) =>
         app.call('POST', `/accounts/${scene.account}/candidates`, {
           token: scene.token,
-          // The simultaneous requests name the same vouchers in different orders, which must not cause a deadlock.
+          // The requests arrive at the same time and name the same vouchers in different orders. This must not cause a
+          // deadlock.
           body: app.given.eligibilityBody(scene.testCode, {
             voucher_codes: [codes[index % 3], codes[(index + 1) % 3], codes[(index + 2) % 3]],
           }),

@@ -5,7 +5,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Parses and writes JSON (RFC 8259) as maps, lists, strings, doubles, booleans and null. */
+/**
+ * Parses and writes JSON (RFC 8259). JSON values are represented as maps, lists, strings, doubles, booleans and null.
+ */
 final class Json {
     private static final int MAX_DEPTH = 200;
     private static final String WORD = "+-.0123456789eEtrufalsn";

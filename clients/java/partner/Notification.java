@@ -18,11 +18,12 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * A genuine notification: its id, the booking within which its sequence counts, its eligibility record, its time in
- * seconds since 1970, its contribution to the digest of its time step, and all its members.
+ * A genuine notification. `key` identifies the booking within which `sequence` counts, and `record` identifies the
+ * eligibility record. `at` is the time of the event, in seconds since 1970. `digest` is the contribution to the digest
+ * of the time step.
  */
 public record Notification(String id, String key, String record, long sequence, long at, BigInteger digest, Map<?, ?> members) {
-    /** Thrown by your work when it does not know the candidate or the exam. The answer is then 400. */
+    /** Thrown by your work when it does not know the candidate or the exam. The response is then 400. */
     public static final class UnknownRecord extends RuntimeException {}
 
     /** Thrown for a request that is not from the service, or is too old. Its message is one of four codes. */
@@ -39,7 +40,10 @@ public record Notification(String id, String key, String record, long sequence, 
         }
     }
 
-    /** Verifies a signature of Standard Webhooks v1 with one of several secrets; the headers are in lower case. */
+    /**
+     * Verifies a signature of Standard Webhooks v1 with one of several secrets. The names of the headers are in lower
+     * case.
+     */
     public static void verify(Map<String, String> headers, byte[] body, List<String> secrets, long toleranceS, long nowS) {
         for (String name : List.of("webhook-id", "webhook-timestamp", "webhook-signature"))
             if (headers.getOrDefault(name, "").isEmpty()) throw new InvalidSignature("header_missing");
@@ -62,7 +66,7 @@ public record Notification(String id, String key, String record, long sequence, 
         if (!isRight) throw new InvalidSignature("signature_wrong");
     }
 
-    /** Parses a notification; unknown members are kept. */
+    /** Parses a notification. Unknown members are kept. */
     public static Notification parse(String id, String sequence, byte[] body) {
         Object value;
         try {
@@ -74,7 +78,7 @@ public record Notification(String id, String key, String record, long sequence, 
         if (!sequence.matches("[1-9][0-9]{0,9}")) throw new Malformed("event-sequence is not a number from 1 on.");
         long number = Long.parseLong(sequence);
         BigInteger digest = digestOf(id, number, body);
-        if (members.containsKey("svc_eligiblity_id")) { // A record change, as in the change feed.
+        if (members.containsKey("svc_eligiblity_id")) { // A record change has the same form as in the change feed.
             text(members, "change");
             String key = "record " + text(members, "svc_eligiblity_id");
             return new Notification(id, key, key, number, time(members, "at"), digest, members);
@@ -120,7 +124,7 @@ public record Notification(String id, String key, String record, long sequence, 
         }
     }
 
-    /** Computes the time steps of `GET /partner/digest` from the notifications that the partner keeps. */
+    /** Computes the time steps of `GET /partner/digest` from the notifications that the partner has stored. */
     public static List<Map<String, Object>> stepsOf(List<Notification> kept, long from, long to, long stepS) {
         List<Map<String, Object>> steps = new ArrayList<>();
         int count = (int) ((to - from + stepS - 1) / stepS);

@@ -21,15 +21,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Calls the service with a token that it obtains by client credentials with the scope `partner`. */
+/** Calls the service. Obtains a token with the `partner` scope by the client credentials grant. */
 public final class PartnerApi {
     private static final int MAX_STEPS = 1000;
     private static final int HOUR = 3600;
     private static final int PAGE = 200;
     private static final int MAX_IDS = 1000;
     /**
-     * The margins, in seconds, by which `heal` extends the period of a step to list its notifications. They are tried
-     * in turn. The list selects by creation time, which may differ from the time of the event.
+     * `heal` lists the notifications of a step by creation time, which may differ from the time of the event. It
+     * therefore extends the period by these margins, in seconds, one after another.
      */
     private static final long[] MARGINS = {5, 60, 3600, 86_400};
     private static final Pattern NEXT = Pattern.compile("<([^>]*)>;\\s*rel=\"next\"");
@@ -49,7 +49,10 @@ public final class PartnerApi {
 
     private record Response(Object body, String next) {}
 
-    /** Sends GET, or POST with a body; returns the parsed response and the address of the next page, or null. */
+    /**
+     * Sends a GET request, or a POST request if there is a body. Returns the parsed response, and the address of the
+     * next page; null on the last page.
+     */
     private Response call(String path, Object body) throws IOException, InterruptedException {
         calls++;
         for (boolean isLast = false; ; isLast = true) {
@@ -116,15 +119,15 @@ public final class PartnerApi {
     public record Healed(List<String> missing, int calls) {}
 
     /**
-     * Finds the delivered notifications that the store does not have, and orders a replay of them. Divides a time step
-     * whose digest differs into smaller steps, until the service lists the notifications of a step on one page. A step
-     * in which the partner has more notifications than the service is not a fault. Returns the missing ids and the
-     * number of API calls.
+     * Finds the delivered notifications that the store does not have, and requests a replay of them. If the service's
+     * digest of a time step differs from the digest of the stored notifications, divides the step into smaller steps,
+     * until the service can list the notifications of a step on one page. A step may contain notifications that only
+     * the partner still has; this is not a fault. Returns the missing ids and the number of API calls.
      */
     public Healed heal(Store store, long from, long to) throws IOException, InterruptedException {
         int before = calls;
         List<String> missing = new ArrayList<>();
-        // Steps of whole hours cost the service the least, because it stores their digests.
+        // Steps of whole hours cost the service the least, because the service stores their digests.
         long[] whole = {from / HOUR * HOUR, (to + HOUR - 1) / HOUR * HOUR};
         Deque<long[]> ranges = new ArrayDeque<>(List.of(to - from > HOUR ? whole : new long[] {from, to}));
         while (!ranges.isEmpty()) {
@@ -167,7 +170,8 @@ public final class PartnerApi {
             }
             if (ids.size() >= count) break;
         }
-        // The store is read after the list, so that a notification that arrives in between is not considered missing.
+        // The store is read after the list. A notification that arrives in between is therefore not reported as
+        // missing.
         Set<String> known = store.kept(from, to).stream().map(Notification::id).collect(Collectors.toSet());
         ids.removeAll(known);
         return ids;

@@ -4,21 +4,21 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Decides the answer to a notification, whether the service pushes it or you poll it:
+ * Decides the response to a notification, whether the service pushes it or you poll it:
  *
  * <ol>
- * <li>Form: `application/json` without content coding. Otherwise 415.
- * <li>Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
- * <li>Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
- * <li>The sample notification of a verification is answered with 200, without further processing.
- * <li>The store decides the outcome: applied (after your work ran), late or repeat. All three are answered with 200.
- * <li>UnknownRecord from your work is answered with 400. After other errors (500), the service retries automatically.
+ * <li>The body must be `application/json` without a content coding. Otherwise, the response is 415.
+ * <li>The signature over the received bytes must be valid. Otherwise, the response is 401, and nothing is trusted.
+ * <li>The body must be a notification as JSON, and `event-sequence` a number. Otherwise, the response is 400.
+ * <li>For the sample notification of a verification, the response is 200, and nothing is processed.
+ * <li>The store decides the outcome: applied (your work ran), late or repeat. For all three, the response is 200.
+ * <li>If your work throws UnknownRecord, the response is 400. After other errors (500), the service retries.
  * </ol>
  */
 public record Receiver(Store store, List<String> secrets, Work work) {
     /**
-     * The processing that you provide. `isNewestOfRecord` is false when another booking of the eligibility record had a
-     * later event.
+     * The processing that you provide. `isNewestOfRecord` is false if another booking of the same eligibility record
+     * had a later event.
      */
     public interface Work {
         void run(Notification notification, boolean isNewestOfRecord) throws Exception;
@@ -26,7 +26,7 @@ public record Receiver(Store store, List<String> secrets, Work work) {
 
     public record Answer(int status, String code) {}
 
-    /** Handles a PUT of the service; the names of headers are in lower case. */
+    /** Handles a PUT request from the service. The names of the headers are in lower case. */
     public Answer receive(Map<String, String> headers, byte[] body) {
         String type = headers.getOrDefault("content-type", "").split(";")[0].trim();
         if (!type.equalsIgnoreCase("application/json") || headers.containsKey("content-encoding"))

@@ -43,7 +43,7 @@ final class Sample {
 
     /** Processes a notification. Write to your own database here. */
     static void work(Notification notification, boolean isNewestOfRecord) {
-        // Only a record change, for a subscription with `record_changes`, has the member `change`.
+        // Only a record change has the member `change`. A subscription receives it only with `record_changes`.
         boolean isChange = notification.members().containsKey("change");
         System.out.println(notification.members().get(isChange ? "change" : "change_reason") + " " + notification.key());
     }
@@ -54,7 +54,7 @@ final class Sample {
         return value;
     }
 
-    /** Runs a server, with TLS when a certificate is given. */
+    /** Runs a server. The server uses TLS if a certificate is given. */
     static void serve(Receiver receiver) throws Exception {
         InetSocketAddress address = new InetSocketAddress(Integer.parseInt(setting("PORT")));
         HttpServer server;

@@ -12,19 +12,19 @@ import java.util.Map;
 
 /**
  * Keeps the processed notifications of one process in a file, one per line. Your work and the write to the file are not
- * one transaction: after a crash between them, your work is called again. Other processes may read the file at the same
- * time, for `heal`.
+ * one transaction. If the process crashes between them, your work is called again. Another process that runs `heal` may
+ * read the file at the same time.
  */
 public final class Store {
     /**
-     * The work that the store calls. `isNewestOfRecord` says whether no other booking of the record had a later event.
+     * The work that the store calls. `isNewestOfRecord` is false if another booking of the record had a later event.
      */
     public interface Work {
         void run(boolean isNewestOfRecord) throws Exception;
     }
 
     private final RandomAccessFile file;
-    /** Whether the file may end with an incomplete line, which a crash or a full disk left. */
+    /** Whether the file may end with an incomplete line, because of a crash or a full disk. */
     private boolean isTorn;
     private final Map<String, Notification> ids = new HashMap<>();
     private final Map<String, Long> last = new HashMap<>();
@@ -70,10 +70,10 @@ public final class Store {
         String line = (isTorn ? "\n" : "") + Json.write(kept) + "\n";
         isTorn = true;
         file.seek(file.length());
-        // The mode of the file forces every write to the disk.
+        // The file was opened with the mode `rwd`, which forces every write to the disk.
         file.write(line.getBytes(StandardCharsets.UTF_8));
         isTorn = false;
-        // The members are not kept in memory, which leaves room for many notifications.
+        // The members are not kept in memory, so that many notifications fit into it.
         remember(new Notification(one.id(), one.key(), one.record(), one.sequence(), one.at(), one.digest(), Map.of()));
         return isLate ? "late" : "applied";
     }

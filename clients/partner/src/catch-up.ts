@@ -1,7 +1,7 @@
 /**
- * Reads missed changes from the account's change feed: those that the service pushed while you were offline, and those
- * that a restore of your database lost. Store the cursor in the same database as your records: after a restore, the
- * cursor then matches the records.
+ * Reads missed changes from the account's change feed. You miss changes while your receiver is offline, and when you
+ * restore an older backup of your database. Store the cursor in the same database as your records. After a restore, the
+ * cursor then still matches the records.
  */
 import { UnknownRecord, type NotificationReceiver } from './notification-receiver.js';
 import { parseNotification, type NotificationRequest } from './notification-request.js';
@@ -10,25 +10,25 @@ export interface FeedOptions {
   /** The service's base URL, without `/accounts`. */
   baseUrl: string;
   accountCode: string;
-  /** Returns a valid access token with the `read` scope; called before every page. */
+  /** Returns a valid access token with the `read` scope. It is called before each page is read. */
   accessToken: () => Promise<string>;
   /**
-   * The cursor that the last catch-up returned. Without a cursor, reading starts at the oldest entry that the service
-   * keeps; with `now`, only later changes are read.
+   * The cursor that the last catch-up returned. If it is omitted, reading starts at the oldest entry that the service
+   * keeps. With `now`, only later changes are read.
    */
   cursor?: string;
-  /** Called after the notifications of a page were processed, with the cursor that continues after this page. */
+  /** Called with the cursor that continues after a page, when the notifications of this page have been processed. */
   keepCursor?: (cursor: string) => Promise<void>;
   /**
    * Called for a notification about a candidate or an exam that your function `work` does not know (`UnknownRecord`);
-   * the catch-up continues.
+   * the catch-up then continues.
    */
   onUnknown?: (notification: NotificationRequest) => void;
   signal?: AbortSignal;
 }
 
 /**
- * Thrown when the change feed did not respond with 200. For the `code` `cursor_expired`, start again without a cursor.
+ * Thrown when the change feed did not respond with 200. If `code` is `cursor_expired`, start again without a cursor.
  */
 export class FeedUnavailable extends Error {
   override readonly name = 'FeedUnavailable';
@@ -47,8 +47,8 @@ interface Entry {
 }
 
 /**
- * Processes all notifications up to the end of the feed. It uses the same store as the receiver, so known notifications
- * are skipped.
+ * Processes all notifications up to the end of the feed, and returns the cursor for the next catch-up. The receiver
+ * skips notifications that it has already processed.
  */
 export async function catchUp<Transaction>(
   receiver: NotificationReceiver<Transaction>,

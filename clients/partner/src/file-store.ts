@@ -3,13 +3,13 @@ import { MemoryStore, type StoredNotification } from './notification-store.js';
 
 /**
  * Stores processed notifications in a file, for one process without a database. Each notification is one line, which is
- * on the disk before the notification is acknowledged. Your function `work` and the write to the file do not share a
- * transaction: after a crash between them, `work` is called again. Other processes may read the file at the same time,
- * for `heal`.
+ * written to the disk before the notification is acknowledged. Your function `work` and the write to the file do not
+ * share a transaction. If the process crashes between them, `work` is called again. Another process that runs `heal`
+ * may read the file at the same time.
  */
 export class FileStore extends MemoryStore {
   private readonly file: number;
-  /** Whether the file may end with an incomplete line, which a crash or a full disk left behind. */
+  /** Whether the file may end with an incomplete line, because of a crash or a full disk. */
   private isTorn: boolean;
 
   constructor(path: string) {

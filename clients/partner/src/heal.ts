@@ -1,14 +1,15 @@
 /**
  * Finds the notifications that the service delivered but this partner does not have, and requests a replay of them:
  *
- * 1. The digest of each time step, such as an hour, is compared with the digest of the notifications in the store.
- * 2. A step whose digest differs is divided into smaller steps, until the service lists the notifications of a step on
- *    one page.
+ * 1. For each time step, such as an hour, the digest from the service is compared with the digest of the notifications
+ *    in the store.
+ * 2. If the two digests of a step differ, the step is divided into smaller steps, until the service can list the
+ *    notifications of a step on one page.
  * 3. A notification is missing if the store does not know its id. A replay sends the missing notifications again, by
  *    push or by poll.
  *
- * A step in which the partner has more notifications than the service is not a fault: the service has not recorded the
- * delivery yet, or has deleted old notifications.
+ * In a step, the partner may have more notifications than the service. This is not a fault: the service has not
+ * recorded a delivery yet, or has deleted old notifications.
  */
 import { dateTime, stepsOf, type DigestStep } from './digest.js';
 import type { NotificationStore } from './notification-store.js';
@@ -19,9 +20,9 @@ const HOUR_S = 3600;
 const PAGE = 200;
 const MAX_IDS = 1000;
 /**
- * The margins, in seconds, by which `heal` extends the period of a step to list its notifications. The list selects
- * notifications by creation time, which may differ from the time of the event. The next margin is tried when the list
- * has fewer notifications than the digest counts.
+ * `heal` lists the notifications of a step by creation time, which may differ from the time of the event. It therefore
+ * extends the period by one of these margins, in seconds. If the list has fewer notifications than the digest counts,
+ * `heal` tries the next margin.
  */
 const MARGINS_S = [5, 60, 3600, 86_400];
 
@@ -52,7 +53,7 @@ export async function heal(
   const before = api.calls;
   const missing: string[] = [];
   let [firstS, lastS] = [secondsOf(from), secondsOf(to)];
-  // Steps of whole hours cost the service the least, because it stores the digests of whole hours.
+  // Steps of whole hours cost the service the least, because the service stores their digests.
   if (lastS - firstS > HOUR_S)
     [firstS, lastS] = [Math.floor(firstS / HOUR_S) * HOUR_S, Math.ceil(lastS / HOUR_S) * HOUR_S];
   const ranges: [fromS: number, toS: number][] = [[firstS, lastS]];
@@ -78,8 +79,8 @@ async function keptIn(store: Pick<NotificationStore<unknown>, 'kept'>, fromS: nu
 }
 
 /**
- * Returns the steps in which the service has notifications, but the partner does not have exactly the same
- * notifications.
+ * Returns the steps in which the service has notifications, and in which the partner's notifications are not exactly
+ * the same.
  */
 async function differingSteps(
   api: PartnerApi,
@@ -113,7 +114,7 @@ async function missingIn(
     ids = await listed(api, step, fromS - margin, toS + margin);
     if (ids.length >= step.count) break;
   }
-  // The store is read after the list, so that a notification that arrives in between is not considered missing.
+  // The store is read after the list. A notification that arrives in between is therefore not reported as missing.
   const known = new Set((await keptIn(store, fromS, toS)).map(({ id }) => id));
   return ids.filter((id) => !known.has(id));
 }

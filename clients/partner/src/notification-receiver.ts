@@ -2,15 +2,16 @@
  * Receives a notification in these steps:
  *
  * 1. The body must be `application/json` without a content coding. Otherwise, the response is 415.
- * 2. The signature is verified over the received bytes, before anything else is trusted. If it is wrong, the response
- *    is 401.
+ * 2. The signature over the received bytes must be valid. Otherwise, the response is 401. Nothing in the request is
+ *    trusted before this check.
  * 3. The body must be a NotificationRequest, and `event-sequence` must be a number. Otherwise, the response is 400.
- * 4. The sample notification of a verification is answered with 200, without further processing.
- * 5. The store decides the outcome: applied (your function `work` runs in the store's transaction), late or repeat. All
- *    three are answered with 200.
- * 6. `UnknownRecord` from `work` is answered with 400. After other errors (500), the service retries automatically.
+ * 4. For the sample notification of a verification, the response is 200, and nothing is processed.
+ * 5. The store decides the outcome: applied (your function `work` runs in the store's transaction), late or repeat. For
+ *    all three, the response is 200.
+ * 6. If `work` throws `UnknownRecord`, the response is 400. After other errors (500), the service retries
+ *    automatically.
  *
- * Never answer 200 before the work, or a record of the work to be done, is committed.
+ * Never answer 200 before your database has committed the work, or at least a record of the work to be done.
  */
 import {
   isSample,
@@ -36,25 +37,25 @@ export interface ReceiverOptions<Transaction> {
   secrets: string | readonly string[];
   store: NotificationStore<Transaction>;
   /**
-   * Handles a change to a booking. It is called once for each change, in the order of the booking's events, in the
-   * transaction of the store. `isNewestOfRecord` is false when another booking of the same eligibility record had a
-   * later event.
+   * Handles a change to a booking. The receiver calls it once for each change, in the order of the booking's events,
+   * within the transaction of the store. `isNewestOfRecord` is false if another booking of the same eligibility record
+   * had a later event.
    */
   work: (notification: NotificationRequest, transaction: Transaction, isNewestOfRecord: boolean) => Promise<void>;
   /**
-   * Handles a change to a record, for a subscription with `record_changes`; without this function, record changes are
-   * refused.
+   * Handles a change to a record. Only a subscription with `record_changes` receives such changes. Without this
+   * function, the receiver refuses them.
    */
   changed?: (change: RecordChange, transaction: Transaction) => Promise<void>;
   /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;
-  /** Called with the error of every refused or failed notification, for your log. */
+  /** Called for every refused or failed notification, so that you can log the error. */
   onFault?: (error: Error) => void;
 }
 
 export interface ReceivedAnswer {
   status: number;
-  /** The body of the response: JSON for an operator of the service, without personal data. */
+  /** The body of the response. It is JSON for an operator of the service, and contains no personal data. */
   body: string;
 }
 

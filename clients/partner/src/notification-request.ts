@@ -15,7 +15,7 @@ export interface NotifiedPortion {
   portion_name?: string;
 }
 
-/** The body of a notification. Members without a value are omitted; date-times are `YYYY-MM-DDThh:mm:ssZ`. */
+/** The body of a notification. Members without a value are omitted. Times have the format `YYYY-MM-DDThh:mm:ssZ`. */
 export interface NotificationRequest {
   /** The booking code of the appointment. */
   booking_code: string;
@@ -35,19 +35,20 @@ export interface NotificationRequest {
   exam_code?: string;
   exam_portions?: NotifiedPortion[];
   /**
-   * The address of the test site. Like the code and the name of the site, the address is present only for
-   * SITE_PROCTORED.
+   * The address of the test site. The address, the code and the name of the site are present only for SITE_PROCTORED.
    */
   location_address?: string;
   location_code?: string;
   location_name?: string;
   /**
-   * The IANA name of the time zone: the zone of the test site or, for a remote exam, the zone that the candidate chose.
+   * The IANA name of the time zone of the test site or, for a remote exam, of the time zone that the candidate chose.
    */
   location_timezone?: string;
 }
 
-/** Thrown when received data is not a NotificationRequest; the message names the faulty member, but no value. */
+/**
+ * Thrown when received data is not a NotificationRequest. The message names the faulty member, but contains no value.
+ */
 export class MalformedNotification extends Error {
   override readonly name = 'MalformedNotification';
 }
@@ -71,7 +72,7 @@ const isPortions: Check = (value) =>
       (portion.portion_name === undefined || typeof portion.portion_name === 'string'),
   );
 
-/** Maps each required member to the check of its value. */
+/** The required members, each with the check of its value. */
 export const REQUIRED_MEMBERS: Readonly<Record<string, Check>> = {
   booking_code: isText,
   booking_on: isDateTime,
@@ -108,7 +109,7 @@ export function parseNotification(value: unknown): NotificationRequest {
   return value as NotificationRequest;
 }
 
-/** Returns whether this is the invented booking that the service sends to verify an endpoint. */
+/** Returns whether this is the sample notification, which the service sends to verify an endpoint. */
 export function isSample({ booking_code }: NotificationRequest): boolean {
   return booking_code.startsWith('SAMPLE');
 }

@@ -15,13 +15,13 @@ export interface Received {
 /**
  * The outcome of a notification:
  *
- * - `applied`: it is new and the newest of its booking; the work was done.
- * - `late`: a newer notification of the booking is known, so nothing is done.
- * - `repeat`: it was processed before.
+ * - `applied`: The notification is the newest of its booking, and `work` was called.
+ * - `late`: A newer notification of the same booking was processed before, so `work` is not called.
+ * - `repeat`: The same notification was processed before, so `work` is not called.
  */
 export type Outcome = 'applied' | 'late' | 'repeat';
 
-/** A processed notification, in the form in which `heal` compares it with the service's notifications. */
+/** The data about a processed notification that `heal` compares with the service's notifications. */
 export interface KeptNotification {
   id: string;
   /** The time at which the event was generated, in seconds since 1970. */
@@ -32,15 +32,16 @@ export interface KeptNotification {
 /**
  * Stores processed notifications. Every implementation follows this protocol:
  *
- * 1. All steps run in one transaction. A known id is a `repeat`.
- * 2. A sequence that is not above the last sequence of the booking is `late`, and the id is stored. If a notification
- *    from the change feed has exactly the last sequence, it is a `repeat` instead.
+ * 1. All steps run in one transaction. If the id is already stored, the outcome is `repeat`.
+ * 2. If the sequence is not above the last sequence of the booking, the outcome is `late`, and the id is stored. If a
+ *    notification from the change feed has exactly the last sequence, the outcome is `repeat` instead.
  * 3. Otherwise, `work` is called with the transaction. Then the id and the sequence are stored, and everything is
  *    committed together. The outcome is `applied`.
- * 4. When `work` fails, nothing is stored and the error is rethrown: the service will retry.
+ * 4. If `work` fails, nothing is stored, and the error is thrown again, so that the service retries.
  *
- * Concurrent calls for one booking are serialized. Never store before the work is committed: after a 200, the service
- * does not send the notification again.
+ * Concurrent calls for one booking are serialized. Never store a notification before its work is committed. If the work
+ * were then lost, the next attempt would be answered with 200 as a repeat, and the service would not send the
+ * notification again.
  */
 export interface NotificationStore<Transaction> {
   /** @param work called with the transaction, and with true if no other booking of the same record had a later event */
@@ -73,7 +74,10 @@ export class MemoryStore implements NotificationStore<undefined> {
     return Promise.resolve(all.filter(({ atS }) => atS >= fromS && atS < toS));
   }
 
-  /** Stores a processed notification in memory. A store on disk writes the notification to the disk first. */
+  /**
+   * Stores a processed notification in memory. A store on disk overrides this method, and writes the notification to
+   * the disk first.
+   */
   protected keep({ id, sequence, key, record, atS, digest }: StoredNotification): void {
     this.last.set(key, Math.max(sequence, this.last.get(key) ?? 0));
     this.newest.set(record, Math.max(atS, this.newest.get(record) ?? 0));
@@ -94,13 +98,13 @@ export class MemoryStore implements NotificationStore<undefined> {
   }
 }
 
-/** Contains the members of a notification that a store needs. */
+/** The data about a notification that a store needs. */
 export interface StoredNotification {
   id: string | null;
   sequence: number;
-  /** Identifies the booking or, for a change to a record, the record whose events `sequence` counts. */
+  /** The key of the booking or, for a change to a record, of the record. `sequence` counts the events of this key. */
   key: string;
-  /** Identifies the eligibility record. A store compares the times of events to find the newest of the record. */
+  /** The key of the eligibility record. A store compares the times of events to find the newest event of the record. */
   record: string;
   atS: number;
   digest?: string | undefined;
@@ -120,8 +124,8 @@ export function placeOf(
 }
 
 /**
- * Decides the outcome of a notification with a new id, from the last known sequence of its booking (0 if none is
- * known).
+ * Decides the outcome of a notification whose id is not stored. `last` is the last stored sequence of its booking, or
+ * 0.
  */
 export function outcomeAfter(last: number, { id, sequence }: Pick<Received, 'id' | 'sequence'>): Outcome {
   if (sequence > last) return 'applied';

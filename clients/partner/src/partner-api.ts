@@ -1,5 +1,5 @@
 /**
- * Calls the service as a partner. The token for the calls has the `partner` scope, and is obtained with the client
+ * Calls the service as a partner. The calls use a token with the `partner` scope, which is obtained by the client
  * credentials grant.
  */
 export interface PartnerApiOptions {
@@ -11,8 +11,8 @@ export interface PartnerApiOptions {
 }
 
 /**
- * Thrown when the response of the service was not a success; `code` is the code of the problem document, if there is
- * one.
+ * Thrown when the service responded with an error. `code` is the code in the problem document, if the response
+ * contained one.
  */
 export class PartnerApiError extends Error {
   override readonly name = 'PartnerApiError';

@@ -1,7 +1,7 @@
 import type { NotificationReceiver } from './notification-receiver.js';
 import type { PartnerApi } from './partner-api.js';
 
-/** A notification in the response to a poll; `body` is the body that a push would have, as text. */
+/** A notification in the response to a poll. `body` is the text that the body of a pushed notification would have. */
 interface Offered {
   id: string;
   event_sequence: number;
@@ -16,7 +16,8 @@ interface Refusal {
 
 export interface PollOptions {
   /**
-   * Whether the poll waits for notifications until the signal aborts. By default, it ends when no notification is left.
+   * Whether the poll waits for notifications until the signal aborts. By default, the poll ends when no notification is
+   * left.
    */
   keepsWaiting?: boolean;
   signal?: AbortSignal;
@@ -24,8 +25,8 @@ export interface PollOptions {
 
 /**
  * Fetches and processes notifications of a subscription with `delivery: "POLL"`. An applied, late or repeated
- * notification is acknowledged; an unknown or malformed notification is refused. After any other error, the lease of
- * the notification expires and the service offers it again.
+ * notification is acknowledged. A notification that is malformed or about an unknown record is refused. After any other
+ * error, the lease of the notification expires, and the service offers the notification again.
  * @returns the number of acknowledged notifications
  * @throws PartnerApiError
  */
@@ -48,7 +49,7 @@ export async function poll<Transaction>(
     });
     acknowledged += ack.length;
     [ack, refuse] = [[], []];
-    // The last poll only reports outcomes. Notifications that it leases are not processed; their leases expire.
+    // The last request only reports outcomes. Notifications in its response are not processed, and their leases expire.
     if (isEnding || (body.notifications.length === 0 && !keepsWaiting)) return acknowledged;
     for (const { id, event_sequence: sequence, body: text } of body.notifications) {
       const { status, body: answer } = await receiver.takeGenuine(id, sequence, Buffer.from(text));

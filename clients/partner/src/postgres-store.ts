@@ -7,20 +7,20 @@ import {
   type Received,
 } from './notification-store.js';
 
-/** The methods of a connection that the store needs; `PoolClient` of `pg` has them. */
+/** The methods of a database connection that the store needs. The class `PoolClient` of `pg` has them. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ rows: object[]; rowCount: number | null }>;
   release(error?: Error | boolean): void;
 }
 
-/** The methods of a pool that the store needs; `Pool` of `pg` has them. */
+/** The methods of a connection pool that the store needs. The class `Pool` of `pg` has them. */
 export interface PostgresPool<Client extends PostgresClient> {
   connect(): Promise<Client>;
 }
 
 /**
- * Creates the tables, or updates the tables of release 1.0.0. Run it once, or add it to your migrations. Keep the rows
- * of `taken_notifications` for as long as you may receive the same notification again.
+ * SQL statements that create the tables, or update the tables of release 1.0.0. Run them once, or add them to your
+ * migrations. Keep the rows of `taken_notifications` for as long as you may receive the same notification again.
  */
 export const POSTGRES_SCHEMA = `
 CREATE TABLE IF NOT EXISTS taken_notifications (
@@ -39,8 +39,8 @@ ALTER TABLE taken_notifications ADD COLUMN IF NOT EXISTS at_s bigint, ADD COLUMN
 CREATE INDEX IF NOT EXISTS taken_notifications_at ON taken_notifications (at_s);`;
 
 /**
- * Stores processed notifications in your own PostgreSQL, in the transaction in which your function `work` runs: each
- * notification takes effect once.
+ * Stores processed notifications in your own PostgreSQL, in the transaction in which your function `work` runs. Each
+ * notification therefore takes effect exactly once.
  */
 export class PostgresStore<Client extends PostgresClient> implements NotificationStore<Client> {
   constructor(private readonly pool: PostgresPool<Client>) {}
@@ -54,8 +54,7 @@ export class PostgresStore<Client extends PostgresClient> implements Notificatio
       client.release();
       return outcome;
     } catch (error) {
-      // After an error, the database connection is closed, because that rolls back its transaction, whatever the state
-      // of the transaction.
+      // After an error, the database connection is closed. PostgreSQL then rolls back the transaction in any case.
       client.release(true);
       throw error;
     }
@@ -83,7 +82,7 @@ async function take<Client extends PostgresClient>(
 ): Promise<Outcome> {
   const { id, sequence, notification, digest } = received;
   const { key, record, atS } = placeOf(notification);
-  // The lock on the booking's row serializes the notifications of one booking.
+  // A lock on the booking's row serializes the notifications about one booking.
   await client.query('INSERT INTO notified_bookings VALUES ($1, 0) ON CONFLICT DO NOTHING', [key]);
   const { rows } = await client.query(
     'SELECT event_sequence FROM notified_bookings WHERE booking_code = $1 FOR UPDATE',

@@ -1,7 +1,8 @@
 import { MalformedNotification } from './notification-request.js';
 
 /**
- * A change to an eligibility record, as in the change feed. A subscription selects these changes with `record_changes`.
+ * A change to an eligibility record, in the same form as in the change feed. A subscription selects these changes with
+ * `record_changes`.
  */
 export interface RecordChange {
   id: string;

@@ -1,6 +1,6 @@
 /**
- * Adapts the receiver to servers. The signature covers the received bytes, so the server must not parse the body first:
- * JSON that was parsed and serialized again has other bytes.
+ * Adapts the receiver to HTTP servers. The signature covers the received bytes, so the server must not parse the body
+ * before the receiver handles it. JSON that is parsed and serialized again may have different bytes.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NotificationReceiver } from './notification-receiver.js';
@@ -11,8 +11,8 @@ const MAX_BODY_BYTES = 256 * 1024;
 class BodyTooLarge extends Error {}
 
 /**
- * Builds a listener for plain Node and Express: `app.put('/notifications', notificationListener(receiver))`, before
- * `express.json()`.
+ * Builds a request listener for Node.js and Express. In Express, call `app.put('/notifications',
+ * notificationListener(receiver))` before you install `express.json()`.
  */
 export function notificationListener<Transaction>(receiver: NotificationReceiver<Transaction>) {
   return (request: IncomingMessage, response: ServerResponse): void => {
@@ -71,12 +71,12 @@ interface FastifyScope {
 }
 
 /**
- * Builds a plugin for Fastify: `await app.register(notificationPlugin(receiver), { prefix: '/…' })` serves `PUT
- * {prefix}/notifications`.
+ * Builds a plugin for Fastify. For example, `await app.register(notificationPlugin(receiver), { prefix: '/…' })` serves
+ * `PUT {prefix}/notifications`.
  */
 export function notificationPlugin<Transaction>(receiver: NotificationReceiver<Transaction>) {
   return (scope: FastifyScope, _options: unknown, done: () => void): void => {
-    // Disables body parsing only within this plugin; other routes of the application still parse bodies.
+    // Body parsing is disabled only within this plugin. Other routes of the application still parse bodies.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_request, body, parsed) =>
       parsed(null, body),

@@ -7,8 +7,8 @@ const TOLERANCE_S = 300;
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Thrown for a request that is not from the service or is too old; `code` is one of four words that describe the reason
- * in logs.
+ * Thrown for a request that is not from the service or is too old. `code` states the reason as one of four words, for
+ * your log.
  */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
@@ -24,13 +24,13 @@ export class InvalidSignature extends Error {
 export interface VerifyOptions {
   /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;
-  /** The current time, with which the timestamp is compared, in milliseconds since 1970. */
+  /** The time, in milliseconds since 1970, with which the timestamp is compared; the current time by default. */
   now?: number;
 }
 
 /**
- * Verifies a signature of Standard Webhooks v1: the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the received bytes of
- * the body.
+ * Verifies a signature of Standard Webhooks v1. The signature is the HMAC-SHA256 of `{id}.{timestamp}.{body}`, where
+ * the body consists of the received bytes.
  * @param secrets in the form that the service shows, `whsec_…`; during a change of secrets, the old and the new one
  * @throws InvalidSignature unless one of the signatures matches one of the secrets
  */
@@ -49,12 +49,16 @@ export function verifySignature(
     throw new InvalidSignature('timestamp_too_far', `webhook-timestamp is more than ${toleranceS} seconds off.`);
   const genuine = (typeof secrets === 'string' ? [secrets] : secrets)
     .map((secret) => digest(secret, id, timestamp, body))
-    // Every signature is checked with every secret, so that the duration of the check does not reveal a match.
+    // Every signature is compared with the expected signature for every secret, so that the duration of the check does
+    // not reveal a match.
     .flatMap((expected) => given.map((signature) => isEqual(signature, expected)));
   if (!genuine.includes(true)) throw new InvalidSignature('signature_wrong', 'No signature is right.');
 }
 
-/** Builds the `webhook-signature` header as the service does, for your own tests: one signature for each secret. */
+/**
+ * Builds a `webhook-signature` header for your own tests. As in the service's requests, it has one signature for each
+ * secret.
+ */
 export function sign(secrets: string | readonly string[], id: string, timestampS: number, body: Uint8Array): string {
   return (typeof secrets === 'string' ? [secrets] : secrets)
     .map((secret) => `v1,${digest(secret, id, String(timestampS), body).toString('base64')}`)
@@ -81,7 +85,7 @@ function isEqual(signature: string, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Returns a required header; the header must occur exactly once. */
+/** Returns the value of a required header, which must occur exactly once. */
 export function headerOf(headers: Headers, name: string): string {
   const value = headers[name];
   if (typeof value !== 'string' || value === '') throw new InvalidSignature('header_missing', `${name} is missing.`);

@@ -12,7 +12,7 @@ export class StubService {
   readonly delivered: Delivered[] = [];
   readonly replayed: string[] = [];
   readonly requests: string[] = [];
-  /** The number of issued tokens. Each token is valid for `validFor` requests. */
+  /** The number of tokens that the stub has issued. Each token is valid for `validFor` requests. */
   tokens = 0;
   validFor = Infinity;
   private used = 0;
@@ -25,7 +25,9 @@ export class StubService {
     return one;
   }
 
-  /** @returns the base URL */
+  /**
+   * Starts the stub, and returns its base URL.
+   */
   async start(): Promise<string> {
     this.server = createServer((request, response) => {
       void bodyOf(request).then((body) => {

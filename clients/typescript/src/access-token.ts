@@ -1,11 +1,11 @@
 /**
  * Manages one access token for all calls:
  *
- * 1. The first call requests the token with the password; concurrent calls wait for the same response.
+ * 1. The first call requests the token with the user's password. Concurrent calls wait for the same response.
  * 2. Shortly before the token expires, the next call refreshes it for all calls.
- * 3. When a refresh is refused, because the refresh token was used or has expired, the password is sent again.
- * 4. A call that was answered with 401 drops the token that it used, unless another call has dropped it, and requests a
- *    new token.
+ * 3. If the refresh is refused because the refresh token has been used or has expired, the password is sent again.
+ * 4. If a call is answered with 401, the token of this call is dropped, and the call is repeated with a new token.
+ *    Another call may already have dropped the token and requested the new one.
  */
 export interface Credentials {
   consumerKey: string;

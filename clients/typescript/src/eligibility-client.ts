@@ -17,7 +17,7 @@ export interface ClientOptions {
   retries?: Retries;
 }
 
-/** A response from `api`. `data` is always present, because a response other than 2xx is thrown as an error. */
+/** A response from `api`. `data` is always present, because `api` throws an error for any response other than 2xx. */
 interface Answered<T> {
   data?: T;
   response: Response;
@@ -37,19 +37,19 @@ export interface ImportOptions {
   /** Called with the id of the import when the service has received the file. */
   onStart?: (importId: string) => void;
   /**
-   * Aborts the import. If the service has not received the whole file yet, no data changes. Otherwise, the changes from
-   * rows that are already processed are kept.
+   * Aborts the import. If the service has not received the whole file yet, no data is changed. Otherwise, the service
+   * keeps the changes from the rows that it has already processed.
    */
   signal?: AbortSignal;
-  /** The Idempotency-Key of the upload: a second upload with the same key returns the import of the first upload. */
+  /** The Idempotency-Key of the upload. A second upload with the same key returns the import of the first upload. */
   idempotencyKey?: string;
   /** Called with the progress at each poll. The last call contains the final figures. */
   onProgress?: (progress: ImportProgress) => void;
   /** The polling interval in milliseconds; 500 by default. */
   pollMs?: number;
   /**
-   * The stream to which the report is written; the returned report is then empty. A function that returns the stream is
-   * called only when there is a report.
+   * The stream to which the report is written, or a function that returns the stream. The function is called only when
+   * there is a report. If this option is set, the returned report is empty.
    */
   reportTo?: WritableStream<Uint8Array> | (() => WritableStream<Uint8Array>);
 }
@@ -59,8 +59,8 @@ const PAGE = 200;
 /** Calls the service as one user of one application. */
 export class EligibilityClient {
   /**
-   * Offers typed functions for all operations of the OpenAPI document. A response of 400 or above is thrown as
-   * ProblemError.
+   * Typed functions for all operations of the OpenAPI document. They throw a ProblemError for a response with a status
+   * of 400 or above.
    */
   readonly api: Client<paths>;
   private readonly baseUrl: string;
@@ -82,7 +82,7 @@ export class EligibilityClient {
     return this.token.get();
   }
 
-  /** Yields the entries of a list, page by page: `load` requests the page at the given cursor. */
+  /** Yields the entries of a list, which is loaded page by page. `load` requests the page at the given cursor. */
   async *each<T>(load: (cursor: string | undefined) => Promise<Answered<T[]>>): AsyncGenerator<T> {
     let cursor: string | undefined;
     do {
@@ -105,9 +105,10 @@ export class EligibilityClient {
   }
 
   /**
-   * Yields the change feed page by page up to its end. With `followMs`, continues forever, and waits `followMs`
+   * Yields the change feed page by page, up to its end. If `followMs` is set, it never ends, and waits `followMs`
    * milliseconds after each empty page.
-   * @param after the cursor of the last page that was read; `now` for later changes only; undefined for the beginning
+   * @param after the `next` cursor of the last page that was read; `now` to read only later changes; undefined to read
+   * from the beginning
    */
   async *changes(
     account_code: string,
@@ -129,7 +130,7 @@ export class EligibilityClient {
     }
   }
 
-  /** Uploads a file and waits until the import has ended; returns the final figures and the report, a CSV file. */
+  /** Uploads a file, and waits until the import has ended. Returns the final figures, and the report as CSV. */
   async import(
     account_code: string,
     body: Exclude<RequestInit['body'], null | undefined>,
@@ -188,7 +189,7 @@ export class EligibilityClient {
     );
   }
 
-  /** Aborts an import; an import that has already ended stays unchanged. */
+  /** Aborts an import. If the import has already ended, the call has no effect. */
   async abortImport(account_code: string, import_id: string): Promise<void> {
     try {
       await this.api.POST('/accounts/{account_code}/eligibility-imports/{import_id}/abort', {

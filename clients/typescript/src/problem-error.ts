@@ -3,7 +3,8 @@ import type { components } from './openapi.js';
 export type Problem = components['schemas']['ErrorModel'];
 
 /**
- * Thrown for a response of 400 or above. Programs can test `code`; `problem.errors` lists every fault of the request.
+ * Thrown for a response with a status of 400 or above. Programs can test `code`; `problem.errors` lists all faults in
+ * the request.
  */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
@@ -11,8 +12,8 @@ export class ProblemError extends Error {
   constructor(
     readonly status: number,
     /**
-     * A code of the error catalogue; `unreadable` when the response was not a problem document, for example a response
-     * from a proxy.
+     * A code from the error catalogue; `unreadable` if the response was not a problem document, for example because a
+     * proxy sent it.
      */
     readonly code: string,
     readonly problem: Problem | null,
@@ -27,7 +28,7 @@ export async function problemOf(response: Response): Promise<ProblemError> {
     const problem = JSON.parse(text) as Problem;
     if (typeof problem.code === 'string') return new ProblemError(response.status, problem.code, problem);
   } catch {
-    // A body that is not a problem document comes from a proxy, not from the service.
+    // The body is not a problem document, because a proxy sent the response instead of the service.
   }
   return new ProblemError(response.status, 'unreadable', null);
 }

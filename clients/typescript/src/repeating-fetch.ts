@@ -1,7 +1,8 @@
 /**
- * Retries calls as docs/clients.md allows: after a missing response, and after 500, 503, 429 or 409
- * `idempotency_key_in_use`. The wait is the time in `Retry-After`; without this header, each wait is twice as long as
- * the previous one. A POST is retried only when its idempotency key prevents a second change.
+ * Retries calls as docs/clients.md allows. A call is retried if there is no response, after status 429, 500 or 503, and
+ * after status 409 with the code `idempotency_key_in_use`. The waiting time is the time in `Retry-After`. Without this
+ * header, each wait is about twice as long as the previous wait. A POST request is retried only if its idempotency key
+ * prevents a second change.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,17 +11,19 @@ import type { AccessToken } from './access-token.js';
 export interface Retries {
   /** The maximum number of retries; 4 by default, 0 for none. */
   most?: number;
-  /** The first wait in milliseconds, doubled each time; 200 by default. */
+  /** The wait before the first retry, in milliseconds; 200 by default. Each further wait is about twice as long. */
   firstWaitMs?: number;
 }
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** Matches the paths of the POST requests that accept an `Idempotency-Key`. */
+/** A pattern that matches the paths of the POST requests that accept an `Idempotency-Key`. */
 export const KEYED_POSTS =
   /\/(candidates|bookings|absence|eligibility-imports|candidates\/[^/]+\/erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|notifications\/[^/]+\/resend|(resends|jobs|imports)\/[^/]+\/(pause|resume|abort))$/;
 
-/** Builds a `fetch` that adds the token and, for writes, an `Idempotency-Key`, and that retries calls. */
+/**
+ * Builds a `fetch` function that retries calls. It adds the token to each call, and an `Idempotency-Key` to each write.
+ */
 export function repeatingFetch(token: AccessToken, { most = 4, firstWaitMs = 200 }: Retries) {
   return async (request: Request): Promise<Response> => {
     const { method } = request;

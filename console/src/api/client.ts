@@ -7,8 +7,8 @@ import { FROM_CONSOLE, sessionFetch } from './session';
 export type Schemas = components['schemas'];
 
 /**
- * A typed function for every operation of the OpenAPI document. Requests are sent in the operator's session. An error
- * response is thrown as ProblemError.
+ * The client of the API, with a typed function for every operation of the OpenAPI document. The client sends requests
+ * in the operator's session, and throws error responses as ProblemError.
  */
 export const api = createClient<paths>({
   baseUrl: ROOT.href.replace(/\/$/, ''),
@@ -27,7 +27,7 @@ interface Answered<T> {
   response: Response;
 }
 
-/** Returns the data of a response: `await dataOf(api.GET('/admin/jobs/{job_id}', …))`. */
+/** Waits for a response, and returns its data. Example: `await dataOf(api.GET('/admin/jobs/{job_id}', …))`. */
 export async function dataOf<T>(answer: Promise<Answered<T>>): Promise<T> {
   return (await answer).data as T;
 }
@@ -40,19 +40,19 @@ export interface Page<T> {
   next: string | null;
 }
 
-/** Returns a page of a list, with the cursor of the next page from the response's `Link` header. */
+/** Returns a page of a list. The cursor of the next page comes from the response's `Link` header. */
 export async function pageOf<T>(answer: Promise<Answered<T[]>>): Promise<Page<T>> {
   const { data = [], response } = await answer;
-  // The address in the `Link` header has the service's own host name, which may differ from the console's. Only the
-  // cursor in the address is used.
+  // The address in the `Link` header has the service's own host name, which may differ from the host name of the
+  // console. Only the cursor in this address is therefore used.
   const [, address] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
   const next = address === undefined ? null : new URL(address, ROOT).searchParams.get('cursor');
   return { rows: data, next };
 }
 
 /**
- * Returns the rows of all pages of a list, which are loaded one after another. Use it only for lists from which the user
- * chooses.
+ * Loads all pages of a list one after another, and returns their rows. Use this function only for lists whose rows are
+ * the options of a field.
  */
 export async function allOf<T>(load: (query: { cursor?: string; limit: number }) => Promise<Page<T>>): Promise<T[]> {
   const found: T[] = [];
@@ -66,8 +66,8 @@ export async function allOf<T>(load: (query: { cursor?: string; limit: number })
 }
 
 /**
- * Creates an Idempotency-Key for an action. With the key, the action is performed only once, even after a double click
- * or a lost response.
+ * Creates an Idempotency-Key for an action. The service performs the action only once, even if the console sends the
+ * same key again after a double click or a lost response.
  */
 export function newIdempotencyKey(): string {
   return `console-${crypto.randomUUID()}`;

@@ -1,14 +1,14 @@
 /**
- * The largest difference, in milliseconds, at which the clocks of the browser and the service count as equal. The
- * service states its time in whole seconds.
+ * The difference, in milliseconds, below which the clocks of the browser and the service are considered equal. Smaller
+ * differences cannot be measured reliably, because the service states its time in whole seconds.
  */
 const EQUAL_MS = 2000;
 
 let aheadMs = 0;
 
 /**
- * Returns the current time of the service. Ages are computed from this time, so that no past time appears as future
- * when the user's clock is wrong.
+ * Returns the current time by the service's clock. The console computes ages from this time. Otherwise, a past time
+ * would appear to be in the future when the user's clock is slow.
  */
 export function serviceNow(): number {
   return Date.now() + aheadMs;

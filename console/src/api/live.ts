@@ -24,8 +24,8 @@ export function useBrokenSince(): number | null {
 
 /**
  * Refetches the queries with the given keys when the service reports a change in one of the topics, at most once a
- * second. One event stream serves the whole page. The stream pauses while the page is hidden. When the page is visible
- * again, changes that were missed are fetched.
+ * second. All components share one event stream, which is closed while the page is hidden. When the page becomes
+ * visible again, the stream is opened again, and all queries are refetched.
  */
 export function useLive(topics: readonly string[], keys: readonly QueryKey[]): void {
   const queries = useQueryClient();
@@ -54,8 +54,8 @@ export function useLive(topics: readonly string[], keys: readonly QueryKey[]): v
 }
 
 /**
- * The time, in milliseconds, for which an event stream stays open although no component uses it. While the user
- * navigates to another page, no component uses the stream for a moment.
+ * The time, in milliseconds, for which the event stream stays open while no component uses it. During navigation to
+ * another page, no component uses the stream for a moment. The stream must not be closed at this moment.
  */
 const HEARD_AGAIN_MS = 5000;
 
@@ -63,7 +63,10 @@ function restUnheard(): void {
   if (listeners.size === 0) stop('paused');
 }
 
-/** The topics that count as changed after an interruption of the event stream. The empty list means all topics. */
+/**
+ * The topics that count as changed when the event stream is opened. The empty list means all topics, because any change
+ * may have been missed before.
+ */
 const EVERYTHING: readonly string[] = [];
 const AGAIN_MS = [1000, 2000, 5000, 15_000];
 

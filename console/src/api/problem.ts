@@ -4,8 +4,8 @@ type Problem = components['schemas']['ErrorModel'];
 export type Fault = components['schemas']['ErrorModelFault'];
 
 /**
- * An error response from the service (RFC 9457). `status` is 0 if there was no response; `isSilent` is then true if the
- * time limit of the request has expired.
+ * An error response from the service (RFC 9457). `status` is 0 if the service did not respond. In this case, `isSilent`
+ * is true if the request timed out.
  */
 export class ProblemError extends Error {
   constructor(
@@ -33,14 +33,14 @@ export class ProblemError extends Error {
   }
 }
 
-/** Returns whether the error is temporary, which means that a retry may succeed. */
+/** Returns whether the error is temporary, so that a retry may succeed. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ProblemError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
 /**
- * Returns whether the console repeats a request after this error. A request whose time limit has expired is repeated
- * only when the user asks for it, because the user has already waited.
+ * Returns whether the console repeats a request automatically after this error. A request that timed out is repeated
+ * only when the user asks for it, because the user has already waited a long time.
  */
 export function isWorthRepeating(error: unknown): boolean {
   return isPassing(error) && !(error as ProblemError).isSilent;

@@ -1,5 +1,6 @@
-// The compiled files are in {root}console/assets/. The root includes the path prefix of a gateway, if there is one.
-// This constant is needed, because the bundler would treat `new URL(…, import.meta.url)` as the address of a file.
+// The compiled files are in {root}console/assets/. The root includes the path prefix of a gateway, if there is one. The
+// bundler would treat `new URL(…, import.meta.url)` as the address of a file to include. The constant `here` prevents
+// this.
 const here = import.meta.url;
 
 /** The address of the service, with a trailing slash. */

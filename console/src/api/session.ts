@@ -1,5 +1,5 @@
-// Manages the signed-in user. The session itself is a cookie that scripts cannot read. The page learns from the
-// responses to its calls whether a user is signed in.
+// Manages the signed-in user. The session is a cookie that scripts cannot read. The responses to the page's calls show
+// whether a user is signed in.
 //
 // 1. At the start, the console asks the service for the signed-in user. If no user is signed in, the sign-in page is
 //    shown at the requested address.
@@ -33,7 +33,7 @@ export function useScopes(): readonly string[] {
   return 'session' in state ? state.session.scopes : [];
 }
 
-/** The header that marks requests from the console. A page of another site cannot send it. */
+/** The header that marks requests from the console. A page of another site cannot send this header. */
 export const FROM_CONSOLE = { 'Console-Request': '1' };
 const RETURN_TO = 'console-return-to';
 
@@ -70,7 +70,7 @@ export async function signIn(username: string, password: string): Promise<void> 
   await loadSession();
 }
 
-/** Ends the session of this browser, or all sessions of the user, and clears the page. */
+/** Ends the session of this browser, or all sessions of the user, and then loads the console again. */
 export async function signOut(everywhere: boolean): Promise<void> {
   await call('DELETE', everywhere ? 'sessions' : 'session');
   location.assign(CONSOLE_PATH);
@@ -87,8 +87,8 @@ export async function signOutAtOrganisation(): Promise<void> {
 }
 
 /**
- * Redirects to the identity provider, which redirects back to the console; {@link pathToReturnTo} returns the page of
- * the console that is then shown.
+ * Redirects to the identity provider, which redirects back to the console after the sign-in. The console then shows the
+ * page whose path {@link pathToReturnTo} returns.
  */
 export function signInAtOrganisation(): void {
   sessionStorage.setItem(RETURN_TO, location.pathname + location.search);
@@ -117,13 +117,13 @@ export async function sessionFetch(request: Request): Promise<Response> {
 }
 
 /**
- * The time after an action of the operator, in milliseconds, during which lists show changes immediately, because the
- * operator expects these changes.
+ * The time after an action of the operator, in milliseconds. During this time, lists show all changes immediately,
+ * because the operator expects changes.
  */
 const JUST_MS = 3000;
 let actedAt = -Infinity;
 
-/** Returns whether the operator has just performed an action. */
+/** Returns whether the operator's latest action ended less than `JUST_MS` ago. */
 export function hasJustActed(): boolean {
   return performance.now() - actedAt < JUST_MS;
 }
@@ -147,8 +147,8 @@ async function call(method: string, path: string, body?: object): Promise<Respon
 }
 
 /**
- * Returns the time, in milliseconds, within which a response must begin. The time is long for an upload, whose response
- * begins only after the whole file was sent.
+ * Returns the time, in milliseconds, within which a response must begin. The time is long for an upload, because its
+ * response begins only after the whole file has been sent.
  */
 function patienceFor({ method, headers }: Request): number {
   if (method === 'GET') return 15_000;

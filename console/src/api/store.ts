@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value that is kept outside React. Components subscribe to its changes. */
+/** A value that is kept outside React. Components can subscribe to changes to this value. */
 export class Store<T> {
   private readonly listeners = new Set<() => void>();
 

@@ -98,8 +98,8 @@ export function AuditPage() {
     load: (cursor, signal) =>
       pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal })),
   };
-  // The rows are loaded immediately, but rendered only after the content above them. If the rows were rendered first,
-  // that content would move them when it appears.
+  // The rows are loaded immediately, but rendered only after the content above them. Otherwise, this content would move
+  // the rows when it appears.
   usePrefetchInfiniteQuery(listQuery(rows));
   return (
     <Page

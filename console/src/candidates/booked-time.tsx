@@ -4,7 +4,7 @@ import { Time } from '../components/time';
 import { candidateQueries } from './candidate-queries';
 import type { CandidateRecord } from './record-text';
 
-/** Shows the start of a booked exam in the time zone of its test centre, with the address. */
+/** Shows the start of a booked exam in the time zone of its test centre, and the address of the test centre. */
 export function BookedTime({ record }: { record: CandidateRecord }) {
   const { account_code, candidate, booking_code: code, booking_on: at } = record;
   const { data } = useQuery(candidateQueries({ account_code, candidate_id: candidate.candidate_id }).bookings);
@@ -13,7 +13,7 @@ export function BookedTime({ record }: { record: CandidateRecord }) {
   return (
     <>
       <Time at={at} zone={booking?.location_timezone} />
-      {/* A blank reserves the line of the address until the bookings arrive, so that no content moves. */}
+      {/* Until the bookings arrive, a space reserves the line for the address, so that no content moves. */}
       {(place !== '' || (code !== null && data === undefined)) && (
         <small className="place">
           <bdi>{place || '\u00a0'}</bdi>

@@ -78,7 +78,7 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
   const typed = String(form.values['location_timezone'] ?? '');
   const zone = isZone(typed) ? typed : HERE;
 
-  /** Sets the time zone. The local time of the start stays the same, because exams are arranged in local time. */
+  /** Sets the time zone. The start keeps its local time in the new zone, because exams are arranged in local time. */
   function moveTo(next: string) {
     const start = String(form.values['booking_on'] ?? '');
     if (start !== '' && isZone(next)) form.set('booking_on', toUtcText(toLocalText(start, zone), next));
@@ -121,7 +121,7 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
 
 const ZONES = Intl.supportedValuesOf('timeZone').map((zone) => [zone, zone] as const);
 
-/** Shows the local start and the place of the exam, and the start in the operator's own time zone. */
+/** Shows the start of the exam in the chosen time zone, its place, and the start in the operator's own time zone. */
 function StartHint({ form, zone }: { form: FormState; zone: string }) {
   const moment = new Date(String(form.values['booking_on'] ?? ''));
   if (Number.isNaN(moment.getTime())) return null;

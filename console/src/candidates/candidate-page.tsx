@@ -25,7 +25,8 @@ export function CandidateItem({ id }: { id: string }) {
   const [account, candidate] = partsOf(id);
   const queries = candidateQueries({ account_code: account, candidate_id: candidate });
   const records = useQuery(queries.records);
-  // The panels of the records also show the states of the results, so the page waits for the records and the results.
+  // The page waits for the records and for the results, because the panel of each record also shows the state of its
+  // result.
   const results = useQuery(queries.results);
   if (isFirstAwaited(results)) return <Loading />;
   return <Shown query={records}>{(found) => <Candidate records={found} />}</Shown>;

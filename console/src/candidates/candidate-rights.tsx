@@ -14,7 +14,7 @@ interface Props {
   records: readonly CandidateRecord[];
 }
 
-/** Shows the two actions for a candidate's data-protection rights: export of the stored data, and erasure. */
+/** Shows buttons that export or erase the stored data of a candidate who exercises data-protection rights. */
 export function CandidateRights({ path, name, records }: Props) {
   const scopes = useScopes();
   const navigate = useNavigate();

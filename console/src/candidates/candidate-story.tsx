@@ -20,8 +20,8 @@ interface Props {
 const MOST_CHANGES = 500;
 
 /**
- * Shows the candidate's history as one timeline. All its parts are fetched at once and shown together. Otherwise, a
- * part that arrives late would move the parts that are already shown.
+ * Shows the candidate's history as one timeline. The parts of the timeline are fetched at the same time and shown
+ * together. Otherwise, a part that arrives late would move the parts that are already shown.
  */
 export function CandidateStory({ path }: Props) {
   const parts = candidateQueries(path);
@@ -97,7 +97,7 @@ const AUDIT: readonly Column<Schemas['AuditEntryModel']>[] = [
   { id: 'subject', header: 'Subject', hidden: true, text: ({ subject }) => subject },
 ];
 
-/** Shows who did what with the candidate's data. The entries are loaded when an operator asks for them. */
+/** Shows the audit entries about the candidate's data. They are loaded only when an operator asks for them. */
 function Audit({ path }: Props) {
   const [shown, setShown] = useState(false);
   return (

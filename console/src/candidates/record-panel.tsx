@@ -100,8 +100,8 @@ function RecordActions({ record }: { record: CandidateRecord }) {
     );
 
   /**
-   * The actions on a record in display order. An action has a `scope` if its route requires one in addition to the
-   * scope for the page.
+   * The actions on a record in display order. An action has a `scope` if its route requires a scope that the page does
+   * not require.
    */
   const OFFERED: readonly { action: Action; label: string; scope?: string; press: () => unknown }[] = [
     {

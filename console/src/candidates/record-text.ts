@@ -7,7 +7,9 @@ export function nameOf(candidate: Schemas['CandidateModel']): string {
   return [candidate.first_name, candidate.middle_name, candidate.last_name, candidate.suffix].filter(Boolean).join(' ');
 }
 
-/** The actions on a record that are performed only by clients or test drivers, through the API. */
+/**
+ * The actions on a record that the console does not offer. Only clients and test drivers perform them, through the API.
+ */
 export const BY_CLIENTS: Partial<Record<Action, string>> = {
   UPDATE: 'update the record',
   RESULT: 'deliver a result',

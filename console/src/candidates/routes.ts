@@ -14,7 +14,7 @@ export const candidatesRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/candidates/$account/$candidate',
-    // Starts to load the data of the page while the page is rendered, without waiting for the data.
+    // The page's data starts to load before the page is rendered. The router does not wait for the data.
     loader: ({ params: { account, candidate } }) => {
       const parts = candidateQueries({ account_code: account, candidate_id: candidate });
       void queries.prefetchQuery(parts.records);

@@ -15,7 +15,10 @@ const ICONS: Record<Entry['kind'], string> = {
   RESULT: 'M3 8.5l3.2 3.2L13 5',
 };
 
-/** Shows the history of a candidate: changes to records, bookings and results, each with its notifications. */
+/**
+ * Shows the history of a candidate. It consists of changes to records, bookings and results, each with its
+ * notifications.
+ */
 export function StoryList({ entries }: { entries: readonly Entry[] }) {
   if (entries.length === 0) return <Empty>Nothing has happened yet.</Empty>;
   return (
@@ -49,7 +52,9 @@ export function StoryList({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
-/** Shows the appointment of a booking after a change and, if the change moved the exam, its previous start. */
+/**
+ * Shows the appointment that a booking has after a change. If the change moved the exam, also shows the previous start.
+ */
 function Appointment({ of: { notification }, movedFrom }: { of: Change; movedFrom: string | null }) {
   const { booking_on: at, location_timezone: zone, location_name: name, location_code: code } = notification!;
   return (
@@ -69,7 +74,7 @@ function Appointment({ of: { notification }, movedFrom }: { of: Change; movedFro
   );
 }
 
-/** Shows a notification for a partner, with its outcome. */
+/** Shows a notification to a partner, and whether it was delivered. */
 function Told({ notification }: { notification: Notification }) {
   const { id, state, failure } = notification;
   return (

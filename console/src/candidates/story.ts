@@ -5,7 +5,10 @@ export type Change = Schemas['ChangeModel'];
 export type Notification = Schemas['NotificationModel'];
 export type Result = Schemas['ResultSummaryModel'];
 
-/** An entry of a candidate's timeline: a change, or a notification or a result that belongs to no known change. */
+/**
+ * An entry of a candidate's timeline. It is a change, or it is a notification or a result that belongs to no known
+ * change.
+ */
 export interface Entry {
   key: string;
   at: string;
@@ -13,7 +16,9 @@ export interface Entry {
   title: string;
   test: string | null;
   change: Change | null;
-  /** The start of the exam before the change moved it; null for other changes, and if it is unknown. */
+  /**
+   * The previous start of the exam, if the change moved the exam; null for other changes, or if the start is unknown.
+   */
   movedFrom: string | null;
   /** The result that arrived with the change. */
   result: Result | null;
@@ -99,7 +104,9 @@ export function storyOf(
   return [...ofChanges, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-/** Returns the start of the booking's exam after the latest of the earlier changes, which are sorted newest first. */
+/**
+ * Returns the start of the exam that the latest earlier change to the booking states; `earlier` is sorted newest first.
+ */
 function startBefore({ booking_code: booking }: Change, earlier: readonly Change[]): string | null {
   const last = earlier.find((change) => change.booking_code === booking && change.notification !== null);
   return last?.notification?.booking_on ?? null;

@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 
 /**
- * Returns a function to call after an operator's action on an eligibility record. It refetches the candidate, and the
- * lists of records that wait for a decision.
+ * Returns a function to call after an operator's action on an eligibility record. The function refetches the candidate,
+ * and the lists of records that wait for a decision.
  */
 export function useDecided(): () => Promise<unknown> {
   const queries = useQueryClient();

@@ -9,7 +9,7 @@ export function AccountName({ code }: { code: string | null | undefined }) {
   return (
     <span className="account">
       <bdi>{name ?? code}</bdi>
-      {/* A blank reserves the line of the code until the names arrive, so that no content moves. */}
+      {/* Until the names arrive, a space reserves the line for the code, so that no content moves. */}
       {name !== undefined ? (
         <small>
           <Code>{code}</Code>
@@ -21,7 +21,7 @@ export function AccountName({ code }: { code: string | null | undefined }) {
   );
 }
 
-/** Returns the name of an account or, without a known name, its code. */
+/** Returns the name of an account. If the name is not known, returns the code of the account. */
 export function useAccountName(code: string): string {
   return useAccountOptions().find(([each]) => each === code)?.[1] ?? code;
 }

@@ -6,7 +6,7 @@ import { useStore } from '../api/store';
 import type { Option } from './fields';
 import type { Filter } from './filters';
 
-/** Loads the names of all accounts, for operators. */
+/** The query for the names of all accounts. */
 const accountsQuery = queryOptions({
   queryKey: ['accounts', 'names'],
   queryFn: async ({ signal }) => {
@@ -20,7 +20,7 @@ const accountsQuery = queryOptions({
 
 const NONE: readonly Option[] = [];
 
-/** Returns the accounts of the operator, sorted by name, as options from which the user chooses one. */
+/** Returns the accounts that the operator may see, sorted by name, as options of a field. */
 export function useAccountOptions(): readonly Option[] {
   const isAdmin = useScopes().includes('admin');
   const { data = NONE } = useQuery({ ...accountsQuery, enabled: isAdmin });
@@ -32,7 +32,10 @@ export function useAccountOptions(): readonly Option[] {
   );
 }
 
-/** Returns whether the names of accounts have arrived, or will not arrive soon because the request for them failed. */
+/**
+ * Returns true when the names of accounts have arrived. Also returns true when the request for them has failed, because
+ * components should then no longer wait for the names.
+ */
 export function useHasAccountNames(): boolean {
   const isAdmin = useScopes().includes('admin');
   const { isPending, failureCount } = useQuery({ ...accountsQuery, enabled: isAdmin });

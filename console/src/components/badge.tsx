@@ -20,11 +20,11 @@ interface Props {
   /** The name of the state in the API. */
   state: string;
   tone?: Tone;
-  /** The text to show, if it differs from the words of the state's name. */
+  /** The text to show instead of the words that `stateText` returns. */
   children?: string;
 }
 
-/** Shows a state in words, with an icon and a colour. The words alone are sufficient to understand it. */
+/** Shows a state in words, with an icon and a colour. The user can understand the state from the words alone. */
 export function Badge({ state, tone = TONES[state] ?? 'quiet', children = stateText(state) }: Props) {
   return (
     <span className={`badge ${tone}`}>

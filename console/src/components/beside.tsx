@@ -12,17 +12,18 @@ interface Props<Row> {
   items: Items<Row>;
   /** The id of the open item. */
   opened: string | undefined;
-  /** The list. */
+  /** The list beside which the item opens. */
   children: ReactNode;
 }
 
 /**
- * Opens the items of a list beside the list, so that the user can compare them row after row.
+ * Opens items of a list beside the list, so that the user can look at one item after another.
  *
- * 1. In a wide window, a click on a row opens its item, and a click on another row replaces the item. As with every
+ * 1. In a wide window, a click on a row opens its item. A click on another row replaces the open item. As with every
  *    link, a click with Ctrl or Command opens the item's page in a new tab.
- * 2. Escape, the button "Close" and the back button of the browser close the item. The focus then returns to its row.
- * 3. In a narrow window, a click on a row opens the page of its item, and so does an address with an open item.
+ * 2. Escape, the "Close" button and the browser's back button close the item. The focus then returns to its row.
+ * 3. In a narrow window, a click on a row opens the page of its item. An address that contains an open item also opens
+ *    this page.
  */
 export function Beside<Row>({ items, opened, children }: Props<Row>) {
   const router = useRouter();
@@ -30,7 +31,7 @@ export function Beside<Row>({ items, opened, children }: Props<Row>) {
   const list = useRef<HTMLDivElement>(null);
   const clicked = useRef<HTMLElement>(null);
   const isClosing = useRef(false);
-  // An item that is open when the window becomes narrow stays on the page.
+  // If the window becomes narrow while an item is open, the item stays on the page of the list.
   const [isForPage] = useState(opened !== undefined && !WIDE.matches);
   useEffect(() => {
     isClosing.current = false;
@@ -43,7 +44,7 @@ export function Beside<Row>({ items, opened, children }: Props<Row>) {
     if (row === null || id === undefined) return;
     clicked.current = row;
     event.preventDefault();
-    // The second click of a double click has no effect. It may hit a row that appears below the button "Close".
+    // The second click of a double click on the "Close" button is ignored, because it may hit a row that is now there.
     if (id === opened || event.detail > 1) return;
     const { state } = router.latestLocation;
     void navigate({
@@ -58,7 +59,7 @@ export function Beside<Row>({ items, opened, children }: Props<Row>) {
   function close() {
     if (isClosing.current) return;
     isClosing.current = true;
-    // If the item was opened from the list, the previous entry of the browser's history shows the list alone.
+    // If the item was opened from the list, the previous entry of the browser's history shows the list without an item.
     if (router.latestLocation.state.listEntry !== undefined) router.history.back();
     else
       void navigate({
@@ -113,12 +114,12 @@ function OpenItem<Row>({ items, id, close }: OpenItemProps<Row>) {
   );
 }
 
-/** Whether the window is wide enough for an item beside its list. */
+/** Whether the window is wide enough to show an item beside its list. */
 const WIDE = matchMedia('(min-width: 1100px)');
 
 /**
- * Returns the row that was clicked. Returns null if the click was for another link, a button or a field of the row, if
- * the user selected a text, or if the browser opens the link in another tab or window.
+ * Returns the row that was clicked. Returns null if the user clicked another link, a button or a field in the row, or
+ * selected text. Also returns null if the browser opens the link in another tab or window.
  */
 function clickedRow({ target, ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): HTMLElement | null {
   if (ctrlKey || metaKey || shiftKey || altKey) return null;
@@ -129,12 +130,12 @@ function clickedRow({ target, ctrlKey, metaKey, shiftKey, altKey }: MouseEvent):
 
 interface FocusReturned {
   list: RefObject<HTMLDivElement | null>;
-  /** The row that opened the item. Other rows can have the same item, such as two records of one candidate. */
+  /** The row that opened the item. Several rows can have the same item, for example two records of one candidate. */
   clicked: RefObject<HTMLElement | null>;
   opened: string | undefined;
 }
 
-/** Focuses the row of the item when the item is closed, or the list if it no longer contains the row. */
+/** Focuses the row of an item when the item is closed. If the list no longer contains the row, focuses the list. */
 function useFocusReturned({ list, clicked, opened }: FocusReturned): void {
   const before = useRef(opened);
   useLayoutEffect(() => {

@@ -10,7 +10,7 @@ interface Series {
    */
   tone: 'good' | 'bad' | 'accent' | 'warn';
   values: readonly (number | null)[];
-  /** Bars are stacked in the order of the series. */
+  /** The shape in which the values are drawn. Bars of several series are stacked in the order of the series. */
   kind?: 'bars' | 'line';
 }
 
@@ -27,7 +27,7 @@ interface Props extends ChartData {
 }
 
 const HOUR_MS = 3_600_000;
-/** The height of the time axis, and the space above the highest value, in pixels. */
+/** The space below and above the values, in pixels. The time axis is in the space below. */
 const BELOW = 24;
 const ABOVE = 8;
 const DIGIT_PX = 7;
@@ -124,7 +124,10 @@ function slotText(time: number, index: number, series: readonly Series[], unit: 
   return `${local(new Date(time))}: ${values.join(', ')}`;
 }
 
-/** Returns the path through the values. A missing value interrupts the path, and a single value becomes a dot. */
+/**
+ * Returns the SVG path through the values. A missing value interrupts the path. A value without neighbours becomes a
+ * dot.
+ */
 function pathOf(values: readonly (number | null)[], place: (index: number, value: number) => string): string {
   return values
     .map((value, index) => {

@@ -12,7 +12,7 @@ interface Tick {
   label: string;
 }
 
-/** Returns round values from 0 to at least the highest value of a chart, in three or four steps. */
+/** Returns round values for the axis of a chart, from 0 to at least the highest value. */
 export function valueTicks(most: number): number[] {
   const rough = Math.max(most, 1) / 3;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -24,8 +24,8 @@ export function valueTicks(most: number): number[] {
 }
 
 /**
- * Returns the labels of the time axis in the time zone of the browser, in the format of the lists: each midnight as a
- * day, and in a short period every sixth hour as well. Labels that would overlap or be cut off are omitted.
+ * Returns the labels of the time axis, in the browser's time zone. Each midnight is labelled with its day. In a short
+ * period, every sixth hour is also labelled. Labels that would overlap or be cut off are omitted.
  */
 export function timeTicks(from: number, to: number, width: number): Tick[] {
   const hasHours = to - from <= HOURS_UP_TO_MS;

@@ -8,7 +8,7 @@ interface ChartProps extends ChartData {
   height?: number;
 }
 
-/** Shows values over time: as a chart, and as a table for users who prefer one. */
+/** Shows values over time as a chart. Users who prefer a table can open one below the chart. */
 export function Chart(props: ChartProps) {
   const { label, series, height = 180 } = props;
   const [isOpen, setOpen] = useState(false);
@@ -79,7 +79,7 @@ const SPARK_HEIGHT = 24;
 
 /**
  * Draws the delivered and failed attempts of each hour as bars without axes, small enough for a table cell. Bars of
- * failed attempts hang below the line, so that the two kinds of bars can be distinguished without colour.
+ * failed attempts extend downwards from the zero line, so that users can distinguish the bars without colour.
  */
 export function Sparkline({ delivered, failed, label }: SparklineProps) {
   const above = Math.max(1, ...delivered);

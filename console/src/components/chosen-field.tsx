@@ -18,7 +18,7 @@ export function ChosenField({ form, name, label, options, hasCodes, none = 'None
   const chosen = form.values[name] as string[];
 
   function choose(text: string) {
-    // The picker does not offer chosen options, so it passes on their typed names.
+    // The picker does not offer chosen options. If the user types the name of such an option, `text` is this name.
     const code = options.find(([each, label]) => each === text || label === text)?.[0] ?? text;
     if (!chosen.includes(code)) form.set(name, [...chosen, code]);
   }

@@ -18,7 +18,7 @@ export interface ChosenAction {
   primary?: boolean;
   danger?: boolean;
   reason?: 'required' | 'optional';
-  /** The consequence of the action, which the confirmation dialog states. */
+  /** The consequence of the action, as text for the confirmation dialog. */
   text: ReactNode;
   /** The reason why the service may refuse the action on a row, worded as the end of a sentence. */
   refusal: string;
@@ -38,8 +38,8 @@ interface Props {
 const AT_ONCE = 4;
 
 /**
- * Shows buttons for actions on the rows that the user has selected. A separate request is sent for each row, and the
- * user can stop between two requests.
+ * Shows buttons for actions on the rows that the user has selected. A separate request is sent for each row, with a few
+ * requests at the same time. The user can stop before all requests are sent.
  */
 export function Chosen({ ids, nouns, actions, clear, done: finished }: Props) {
   const [progress, setProgress] = useState<Progress | null>(null);

@@ -8,14 +8,14 @@ export interface Question {
   title: string;
   /** The name of a person or an object, which is shown in the title. */
   name?: string;
-  /** The text of the question: the consequence of the action, and the number of affected items. */
+  /** The text of the question. It states the consequence of the action, and the number of affected items. */
   text: ReactNode;
   /** The label of the button that performs the action. */
   action: string;
   danger?: boolean;
   /**
-   * Whether the operator must or may give a reason, which the service stores with the action; omitted if the dialog
-   * does not ask for a reason.
+   * Whether the operator must or may give a reason. The service stores the reason with the action. If this member is
+   * omitted, the dialog does not ask for a reason.
    */
   reason?: 'required' | 'optional';
   /** The text that the operator must type to enable the button of an irreversible action. */

@@ -8,7 +8,7 @@ const asked = new Store<(Asked & { Dialog: ComponentType<Asked> }) | null>(null)
 
 /**
  * Asks the operator for confirmation, and then performs the action. Returns true if the action was performed. If the
- * service refuses it, the dialog shows the error.
+ * service refuses the action, the dialog shows the error.
  */
 export async function confirm(question: Question): Promise<boolean> {
   const Dialog = await dialog().catch(tellMissing);

@@ -16,8 +16,8 @@ interface Props {
 }
 
 /**
- * Shows a modal dialog. The dialog keeps the focus inside, Escape closes it, and the focus then returns to the element
- * that had the focus before.
+ * Shows a modal dialog. The focus stays inside the dialog. Escape closes the dialog, and the focus then returns to the
+ * element that had it before.
  */
 export function Dialog({ title, name, onClose, children, role = 'dialog' }: Props) {
   return (

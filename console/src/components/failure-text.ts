@@ -2,7 +2,7 @@ import type { Schemas } from '../api/client';
 
 type Failure = Schemas['NotificationModel']['failure'];
 
-/** The words for each class of failed requests to partners. */
+/** The texts that describe the classes of failures of requests to partners. */
 export const FAILURES: Record<NonNullable<Failure>, string> = {
   dns: 'Host name not found',
   connect: 'No connection',

@@ -55,7 +55,7 @@ interface SelectProps extends Labelled {
   disabled?: boolean;
 }
 
-/** Shows a native select element, which works by keyboard, by touch and at any window size. */
+/** Shows a native select element, which users can operate by keyboard and by touch, in a window of any size. */
 export function Select({ label, hint, fault, required, value, onChange, options, disabled }: SelectProps) {
   return (
     <Field label={label} hint={hint} fault={fault} required={required}>
@@ -72,7 +72,7 @@ export function Select({ label, hint, fault, required, value, onChange, options,
   );
 }
 
-/** Shows a form control with its label, its hint, and the message about an invalid value. */
+/** Shows a form control with its label and its hint. If the value is invalid, also shows a message. */
 export function Field({
   label,
   hint,

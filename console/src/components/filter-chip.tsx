@@ -8,7 +8,7 @@ interface Props {
   remove: () => void;
 }
 
-/** Shows a filter that is set, with its value in words. A press removes the filter. */
+/** Shows a filter that is set, with its value in words. Pressing the chip removes the filter. */
 export function FilterChip(props: Props) {
   const { useOptions, options = [] } = props.filter;
   if (useOptions) return <LoadedChip {...props} useOptions={useOptions} />;
@@ -27,8 +27,7 @@ function Chip({ filter: { label }, text, remove }: Props & { text: string }) {
       aria-label={`Remove ${label}: ${text}`}
       title={text}
       onClick={({ currentTarget }) => {
-        // The chip disappears, so the focus of a keyboard user moves to the button with which the filter can be set
-        // again.
+        // The chip disappears, so the keyboard focus moves to the button with which the user can set the filter again.
         currentTarget.closest('.filters')?.querySelector<HTMLElement>('.more-filters > button')?.focus();
         remove();
       }}

@@ -74,8 +74,8 @@ interface PresetsProps {
 }
 
 /**
- * Shows buttons that set the period to the last 24 hours, 7 days or 30 days. The button of the current period is shown
- * as pressed for an hour. Another press on this button clears the period.
+ * Shows buttons that set the period to the last 24 hours, 7 days or 30 days. A chosen button is shown as pressed for an
+ * hour. Pressing this button again clears the period.
  */
 export function Presets({ from = '', to, choose }: PresetsProps) {
   return (

@@ -5,7 +5,7 @@ export interface Filter {
   /** The name of the filter as a query parameter, in the page's address and in the API. */
   name: string;
   label: string;
-  /** The options of the filter; the option "any" is added before them. */
+  /** The options of the filter. The filter shows the option "any" before them. */
   options?: readonly Option[];
   /**
    * A hook that loads the options of the filter. There may be many options, so the user finds an option by typing a

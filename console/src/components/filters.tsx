@@ -8,13 +8,13 @@ import { MoreFilters } from './more-filters';
 
 export type { Filter };
 
-/** The number of filters that are always visible. The other filters are behind the button "Filter". */
+/** The number of filters that are always visible. The "Filter" button opens a panel with the other filters. */
 const MOST_OPEN = 4;
 
 /**
  * Shows the filters of a page. Their values are part of the page's address. The first four filters are fields above the
- * list. The other filters are behind a button. If one of these other filters is set, it is also shown as a chip, and a
- * press on the chip removes the filter.
+ * list. The other filters are in a panel that a button opens. If one of these other filters is set, it is also shown as
+ * a chip. Pressing the chip removes the filter.
  */
 export function Filters({ of }: { of: readonly Filter[] }) {
   const search: Search = useSearch({ strict: false });

@@ -1,7 +1,7 @@
 import schemas from 'virtual:field-rules';
 import type { Schemas } from '../api/client';
 
-/** The keywords of JSON Schema that the console's forms use. */
+/** The JSON Schema keywords that the console's forms use. */
 export interface FieldRule {
   type?: string | string[];
   enum?: (string | null)[];
@@ -31,8 +31,8 @@ export interface KnownRule extends FieldRule {
 export type SchemaName = keyof Schemas;
 
 /**
- * Returns the rule for the member of a request body at a path, such as `auth/token`. An unknown path is a programming
- * error.
+ * Returns the validation rule for a member of a request body. The path names the member, for example `auth/token`. An
+ * unknown path is a programming error.
  */
 export function ruleOf(schema: SchemaName, path: string): KnownRule {
   let places = alternativesOf({ $ref: `#/components/schemas/${schema}` });
@@ -64,8 +64,8 @@ export function kindOf({ type, enum: values }: FieldRule): 'text' | 'number' | '
 export type FieldValue = string | boolean | string[];
 
 /**
- * Returns a message if the value of a field is invalid. It is called before the request is sent; the service makes the
- * final check.
+ * Returns a message if the value of a field is invalid. The console checks the value before it sends the request. The
+ * service then validates the whole request.
  */
 export function faultOf(rule: KnownRule, value: FieldValue): string | undefined {
   if (typeof value === 'boolean') return undefined;

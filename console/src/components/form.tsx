@@ -30,15 +30,15 @@ interface Options {
    */
   initial: Values;
   /**
-   * Sends the request body. If the service refuses the body, the form shows each fault at the field of the faulty
+   * Sends the request body. If the service refuses the body, the form shows each fault at the field for the faulty
    * member.
    */
   perform: (body: never) => Promise<unknown>;
 }
 
 /**
- * Creates the state of a form. To omit hidden fields from the request, leave them out of `values`, or let `perform`
- * remove them.
+ * Creates the state of a form. A request contains all fields in `values`. To omit a hidden field, leave it out of
+ * `values`, or let `perform` remove it.
  */
 export function useForm({ schema, initial, perform }: Options): FormState {
   const [values, setValues] = useState(initial);
@@ -87,8 +87,8 @@ function faultsIn(schema: SchemaName, values: Values): Record<string, string> {
 }
 
 /**
- * Builds the request body. A field that was empty and is still empty is omitted. If a field had a value and is empty
- * now, its member is null, which clears the stored value.
+ * Builds the request body. If a field was empty and is still empty, its member is omitted. If a field had a value and
+ * is empty now, its member is null, so that the service clears the stored value.
  */
 function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
   const body: Record<string, unknown> = {};
@@ -104,8 +104,8 @@ function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
 }
 
 /**
- * Maps the faults in an error response to the fields of the form: a fault at `/change_reasons/2` is shown at
- * `change_reasons`.
+ * Maps the faults in an error response to the fields of the form. For example, a fault at `/change_reasons/2` is shown
+ * at the field `change_reasons`.
  */
 function atTheirFields({ faults }: ProblemError, values: Values): Record<string, string> {
   const found: Record<string, string> = {};
@@ -120,7 +120,7 @@ function atTheirFields({ faults }: ProblemError, values: Values): Record<string,
 interface FormProps {
   form: FormState;
   action: string;
-  /** Additional buttons, which are shown after the form's main button. */
+  /** Additional buttons after the form's main button. */
   more?: ReactNode;
   children: ReactNode;
 }
@@ -170,13 +170,13 @@ interface FieldProps {
   type?: 'password';
   rows?: number;
   autoFocus?: boolean;
-  /** The time zone in which the user types a time; the browser's if omitted. */
+  /** The time zone in which the user types a time; by default, the browser's time zone. */
   zone?: string;
 }
 
 /**
- * Shows the form field that suits the validation rule of a member: text, number, date and time, choice, multiple
- * choice, list, or checkbox.
+ * Shows the form field that suits the validation rule of a member. The field can be for text, a number, a date and
+ * time, one choice, several choices, or a list, or it can be a checkbox.
  */
 export function FormField({ form, name, label, hint, options, type, rows, autoFocus, zone }: FieldProps) {
   const rule = form.rule(name);

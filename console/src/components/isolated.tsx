@@ -1,6 +1,8 @@
 import { Fragment, type ReactNode } from 'react';
 
-/** Shows texts in one line. The text direction of one text does not affect the order of the others. */
+/**
+ * Shows texts one after another, with a separator. A right-to-left text does not change the order of the other texts.
+ */
 export function Isolated({ of, by = ' · ' }: { of: readonly ReactNode[]; by?: string }) {
   return of.map((text, index) => (
     <Fragment key={index}>

@@ -1,7 +1,7 @@
 import type { LinkProps } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 
-/** The items of a list, which open beside the list in a wide window. */
+/** The items of a list. In a wide window, an item opens beside the list. */
 export interface Items<Row> {
   /** Returns the id of the row's item. The id of the open item is part of the page's address. */
   idOf: (row: Row) => string;
@@ -11,7 +11,10 @@ export interface Items<Row> {
   load: () => Promise<ComponentType<{ id: string }>>;
 }
 
-/** Splits the id of an item that is unique only within its account, such as `ACME/C-1`. No item has an id without a `/`. */
+/**
+ * Splits an id that begins with the account, such as `ACME/C-1`. If nothing follows a `/`, the second part is `?`,
+ * which is the id of no item.
+ */
 export function partsOf(id: string): [account: string, id: string] {
   const [account, ...rest] = id.split('/');
   return [account, rest.join('/') || '?'];

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react';
 
 /**
- * Key handlers, by the name of the key. The prefix `mod+` means Ctrl or Command. If a handler returns false, the
- * browser handles the key.
+ * Functions that handle keys, by the name of the key. The prefix `mod+` means Ctrl or Command. If a function returns
+ * false, the browser handles the key.
  */
 type Keys = Record<string, (event: KeyboardEvent) => boolean | void>;
 

@@ -6,8 +6,8 @@ type Load<Props> = () => Promise<ComponentType<Props>>;
 const parts: (() => Promise<unknown>)[] = [];
 
 /**
- * Registers a part of the program that is loaded when it is first needed, or in the background after the first page was
- * shown.
+ * Registers a part of the program that is loaded when it is first needed, or in the background after the first page has
+ * been shown.
  */
 export function later<Props>(load: Load<Props>): Load<Props> {
   parts.push(load);
@@ -20,8 +20,8 @@ export async function loadParts(): Promise<void> {
 }
 
 /**
- * Returns the loaded part of the program, and functions that open and close it. React's `lazy` is not used, because
- * React delays suspended content by a third of a second.
+ * Returns the loaded part of the program, and functions that open and close this part. React's `lazy` would be slower,
+ * because React delays suspended content by a third of a second.
  */
 export function useLater<Props>(load: Load<Props>) {
   const [Part, setPart] = useState<ComponentType<Props> | null>(null);

@@ -12,7 +12,8 @@ interface Props<Row> {
 }
 
 /**
- * The maximum number of rows in a CSV file. More rows would fill the page's memory; the service has an export for them.
+ * The maximum number of rows in a CSV file. More rows would fill the page's memory. For more rows, the service offers
+ * an export.
  */
 const MOST_ROWS = 100_000;
 

@@ -34,8 +34,7 @@ function Rows<Row extends object>({ queryKey, load, ...table }: Props<Row> & { o
     placeholderData: keepPreviousData,
   });
   const { fetchNextPage, hasNextPage, isFetching, isError } = query;
-  // A refetch of the list cancels a running fetch of its next page. The next page is therefore fetched again
-  // afterwards.
+  // A refetch of the list cancels a running fetch of the next page. The effect below then fetches the next page again.
   const key = JSON.stringify(queryKey);
   const [wanted, setWanted] = useState({ key, pages: 1 });
   const pages = query.data?.pages.length ?? 0;
@@ -45,7 +44,7 @@ function Rows<Row extends object>({ queryKey, load, ...table }: Props<Row> & { o
     if (isWaiting && !isFetching) void fetchNextPage();
   }, [isWaiting, isFetching, fetchNextPage]);
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
-  // The list waits for the account names, because names that arrive after the rows would change the column widths.
+  // The rows are shown only after the account names have arrived. Otherwise, the names would change the column widths.
   const hasNames = useHasAccountNames();
   if (query.data === undefined || !hasNames)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
@@ -54,9 +53,9 @@ function Rows<Row extends object>({ queryKey, load, ...table }: Props<Row> & { o
       <Table
         {...table}
         rows={rows}
-        // While rows of the previous filter are shown, the key is empty, so that the new rows count as a new list. In a
-        // sorted list, the rows of a further page appear between the rows that are already shown, so each page changes
-        // the key.
+        // While the rows of the previous filter are still shown, the key is empty, so that the new rows count as a new
+        // list. If the user has sorted the list, rows of the next page appear between the rows that are already shown.
+        // Each page then changes the key.
         list={query.isPlaceholderData ? '' : isSorted ? `${key} ${pages}` : key}
         load={load}
         count={query.hasNextPage ? countText(rows.length, isSorted && !isWaiting) : undefined}
@@ -83,8 +82,8 @@ function Rows<Row extends object>({ queryKey, load, ...table }: Props<Row> & { o
 }
 
 /**
- * The maximum number of pages that are loaded before the browser sorts the rows. The service sorts rows by
- * time only, so the browser sorts the rows that it has loaded.
+ * The maximum number of pages that the browser loads in order to sort their rows. The service itself sorts rows only by
+ * time.
  */
 const MOST_SORTED_PAGES = 20;
 

@@ -15,8 +15,8 @@ export function MoreFilters({ children }: { children: ReactNode }) {
     const leave = ({ target }: Event) => {
       if (!frame.current?.contains(target as Node)) setOpen(false);
     };
-    // A click and `focusin` occur after the event with which a field loses the focus. Text that the user has typed is
-    // therefore applied before the panel closes.
+    // A field loses the focus before the events `click` and `focusin` occur. The field therefore applies typed text
+    // before the panel closes.
     document.addEventListener('click', leave);
     document.addEventListener('focusin', leave);
     return () => {

@@ -3,7 +3,7 @@ import { PRODUCT } from './product';
 
 interface Props {
   title: string;
-  /** A badge next to the title, which shows the state of the item that the page is about. */
+  /** A badge next to the title, which shows the state of the page's item. */
   badge?: ReactNode;
   /** Links above the title to the parent pages. */
   trail?: ReactNode;
@@ -20,7 +20,8 @@ export const CloseItem = createContext<(() => void) | null>(null);
 
 /**
  * Shows a page of the console. The component sets the window's title, and focuses the page's heading after navigation.
- * Beside a list, the window keeps the title of the list, and the page has no links to its parent pages.
+ * If the page is shown beside a list, the window keeps the title of the list, and the links to the parent pages are
+ * omitted.
  */
 export function Page({ title, badge, trail, actions, lead, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);

@@ -10,16 +10,16 @@ interface Props extends Labelled {
   onChange: (value: string) => void;
   options: readonly Option[];
   /**
-   * Whether the values are codes that users know. Each code is then shown beside its name, and can be typed to find the
-   * option.
+   * Whether the values are codes that users know. The picker then shows each code beside the name of the option, and
+   * users can type a code to find its option.
    */
   hasCodes?: boolean;
   autoFocus?: boolean;
 }
 
 /**
- * Shows a field in which the user chooses one of many options. Typing finds an option by any part of its name or of its
- * code (the combobox pattern of WAI-ARIA).
+ * Shows a field in which the user chooses one of many options. The user finds an option by typing any part of its name
+ * or its code. The field follows the combobox pattern of WAI-ARIA.
  */
 export function Picker({ value, onChange, options, hasCodes = false, autoFocus, ...labelled }: Props) {
   const [typed, setTyped] = useState<string | null>(null);
@@ -35,7 +35,7 @@ export function Picker({ value, onChange, options, hasCodes = false, autoFocus, 
   }
 
   /**
-   * Chooses the option with the typed name, or else the only option that contains the typed text. If no option contains
+   * Chooses the option with the typed name, or else the only option that matches the typed text. If no option matches
    * the text, chooses the text itself.
    * @param isSure whether to choose the first of several matching options; otherwise, the field keeps its value
    */
@@ -103,8 +103,8 @@ export function Picker({ value, onChange, options, hasCodes = false, autoFocus, 
                   id={`${listId}-${index}`}
                   role="option"
                   aria-selected={index === active}
-                  // The field keeps the focus when an option is pressed. Otherwise, the field would apply its typed
-                  // text first.
+                  // The field keeps the focus when an option is pressed. Otherwise, the field would first apply the
+                  // typed text.
                   onPointerDown={(event) => event.preventDefault()}
                   onClick={() => choose(code)}
                 >

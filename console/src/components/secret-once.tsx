@@ -29,7 +29,9 @@ export function SecretDialog({
   );
 }
 
-/** Asks for confirmation before the user leaves a page with a secret, because the secret cannot be shown again. */
+/**
+ * Asks for confirmation before the user leaves a page that shows a secret, because the secret cannot be shown again.
+ */
 export function useSecretGuard(isShown: boolean): void {
   useBlocker({
     disabled: !isShown,
@@ -48,7 +50,10 @@ export function useSecretGuard(isShown: boolean): void {
   });
 }
 
-/** A response with a secret that the service shows only once. `isKept` tells whether the user has copied the secret. */
+/**
+ * A response with a secret that the service shows only once. `isKept` is true after the user has confirmed that the
+ * secret was copied.
+ */
 export type NewSecret<T> = T & { isKept?: boolean };
 
 interface SecretProps {

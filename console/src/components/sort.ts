@@ -1,4 +1,4 @@
-/** The order that the user chose for a table: the id of a column, and the direction. */
+/** The sort order that the user chose for a table. `id` is the id of a column, and `by` is the direction. */
 export interface Sort {
   id: string;
   by: 'ascending' | 'descending';
@@ -11,7 +11,7 @@ interface Sortable<Row> {
 
 const TEXTS = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
-/** Returns the rows, sorted by the text of a column. Rows without text are last in both directions. */
+/** Returns the rows, sorted by the text of a column. In both directions, rows without text in this column are last. */
 export function sortedBy<Row>(
   rows: readonly Row[],
   columns: readonly Sortable<Row>[],

@@ -6,7 +6,10 @@ interface Props {
   choose: (sort: Sort | null) => void;
 }
 
-/** Shows the header of a column. Each press changes the order of the rows: ascending, descending, original. */
+/**
+ * Shows the header of a column. Each press on the header changes the order of the rows, first to ascending, then to
+ * descending, then to the original order.
+ */
 export function SortableHeader({ column: { id, header, kind, text }, sort, choose }: Props) {
   const by = sort?.id === id ? sort.by : undefined;
   const next = by === undefined ? 'ascending' : by === 'ascending' ? 'descending' : null;

@@ -21,8 +21,8 @@ export function Empty({ children, good = false }: { children: ReactNode; good?: 
 }
 
 /**
- * Shows an error: the problem, its reason, its faults, and the request id by which operators find the request in the
- * log.
+ * Shows an error with its reason and its faults. Also shows the request id, by which operators can find the request in
+ * the log.
  */
 export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof ProblemError ? error : null;
@@ -80,8 +80,8 @@ interface Followed {
 }
 
 /**
- * Shows, below the data, that the data could not be refreshed, and when it was loaded. A note above the data would move
- * the data.
+ * Shows that the data could not be refreshed, and when it was last loaded. The note is below the data, because a note
+ * above the data would move it.
  */
 export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
@@ -96,10 +96,7 @@ export function StaleNote({ of }: { of: Followed }) {
   );
 }
 
-/**
- * Returns whether a query still waits for its first response. After a failed attempt, the query no longer counts as
- * waiting.
- */
+/** Returns whether a query still waits for the response to its first attempt. */
 export function isFirstAwaited({ isPending, failureCount }: { isPending: boolean; failureCount: number }): boolean {
   return isPending && failureCount === 0;
 }
@@ -109,14 +106,17 @@ interface Loaded<T> extends Followed {
 }
 
 /**
- * Renders a query's data with low priority, so that a slow phone stays responsive. Use it only for a query on which the
- * whole page depends, because other content would move when the data appears.
+ * Renders a query's data with low priority, so that a slow phone stays responsive. Use this function only if the whole
+ * page depends on the query. Otherwise, other content would move when the data appears.
  */
 export function useInParts<T>({ data, isError, error, dataUpdatedAt, refetch }: Loaded<T>): Loaded<T> {
   return { data: useDeferredValue(data), isError, error, dataUpdatedAt, refetch };
 }
 
-/** Shows a query in each of its states: loading, failed, stale or loaded. */
+/**
+ * Shows the data of a query. Before the data has arrived, shows that it is loading or that the query failed. Below
+ * stale data, shows a note.
+ */
 export function Shown<T>({ query, children }: { query: Loaded<T>; children: (data: T) => ReactNode }) {
   if (query.data === undefined)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;

@@ -18,7 +18,7 @@ export interface Steady<Row> {
   gone: ReadonlySet<string>;
   /** The element whose content would move if rows were added or removed. */
   frame: RefObject<HTMLDivElement | null>;
-  /** The text about new rows that are not shown yet, with the function that shows them; null if all rows are shown. */
+  /** The text about changes that are not shown yet, and the function that shows them; null if all changes are shown. */
   held: Held | null;
 }
 
@@ -34,8 +34,8 @@ const NONE: ReadonlySet<string> = new Set();
  *
  * 1. While the pointer or the keyboard focus is on the rows or on the content below them, new rows are not shown and
  *    removed rows keep their place. Other changes to a row are shown immediately.
- * 2. All changes are shown when pointer and focus leave the list, when the operator asks for them, after an operator's
- *    action, and when another `list` is shown.
+ * 2. All changes are shown when the pointer and the focus leave the list, when the operator presses the button that
+ *    shows the changes, after an operator's action, and when the value of `list` changes.
  */
 export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string, list = ''): Steady<Row> {
   const frame = useRef<HTMLDivElement>(null);
@@ -57,7 +57,8 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   useEffect(() => {
     if (!isHeld) return undefined;
     const look = (event: Event) => {
-      // While the keyboard focus moves between two elements of a list, no element has the focus for a moment.
+      // While the keyboard focus moves from one element of a list to another, no element has the focus for a moment.
+      // This moment must not count as leaving the list.
       const isBetween = event.type === 'focusout' && (event as FocusEvent).relatedTarget !== null;
       if (!isBetween && !isInUse(frame.current)) show();
     };
@@ -71,7 +72,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
     text: text.filter(Boolean).join(', '),
     show: ({ detail: clicks }) => {
       show();
-      // The button that shows new rows disappears when it is pressed, so the focus of a keyboard user moves to the
+      // The button that shows the changes disappears when it is pressed, so the focus of a keyboard user moves to the
       // list.
       if (clicks === 0) frame.current?.focus({ preventScroll: true });
     },
@@ -81,7 +82,10 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
 
 const KINDS = ['pointerover', 'pointerout', 'focusin', 'focusout'] as const;
 
-/** Shows the note about new rows that are not shown yet. The note replaces other text, so that no content moves. */
+/**
+ * Shows a button with the number of changes that are not shown yet. Pressing the button shows these changes. The button
+ * replaces other text, so that no content moves.
+ */
 export function HeldNote({ held: { text, show } }: { held: Held }) {
   return (
     <Button small aria-label={`${text}: show`} onPress={show}>
@@ -106,7 +110,7 @@ function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) 
   const last = now.findLastIndex((row) => keys.has(keyOf(row)));
   const behind = last === -1 ? [] : now.slice(last + 1);
   const fresh = now.filter((_, index) => index <= last || last === -1).filter((row) => !keys.has(keyOf(row))).length;
-  // A row that is missing at the end may still exist: new rows may have displaced it from the pages that were fetched.
+  // A row that is missing at the end may still exist. New rows may have moved it to a page that was not fetched.
   const end = fresh === 0 ? standing.length : standing.findLastIndex((row) => known.has(keyOf(row)));
   const gone = new Set(
     standing.slice(0, Math.max(end, 0)).flatMap((row) => (known.has(keyOf(row)) ? [] : [keyOf(row)])),
@@ -122,7 +126,7 @@ function isInUse(frame: Element | null): boolean {
     (element) =>
       element != null &&
       main.contains(element) &&
-      // The rows of a list move nothing in an item that is open beside the list.
+      // A change to the rows of a list does not move the content of an item that is open beside the list.
       element.closest('.beside-item') === frame.closest('.beside-item') &&
       (element === frame || (frame.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0),
   );

@@ -35,12 +35,12 @@ interface TextColumn<Row> {
   /** Returns the text of the column in the CSV file. The cell has the same text unless `cell` replaces it. */
   text: (row: Row) => string | number | null | undefined;
   /**
-   * The format in which the cell shows the text; plain text by default. `time` and `exact` show a time that the API has
-   * sent; `exact` includes the seconds. `id` adds a copy button, `badge` shows a state, and `account` shows the name of
-   * an account with its code.
+   * The format in which the cell shows the text; plain text by default. `time` and `exact` show a time from the API;
+   * `exact` includes the seconds. `id` adds a copy button. `badge` shows a state. `account` shows the name of an
+   * account and its code.
    */
   as?: 'time' | 'exact' | 'name' | 'code' | 'id' | 'badge' | 'account';
-  /** Renders the column's cell if the cell shows more than the text. */
+  /** Renders the column's cell. It is needed only if the cell shows more than the text. */
   cell?: (row: Row) => ReactNode;
 }
 
@@ -64,7 +64,7 @@ export interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
   rows: readonly Row[];
-  /** The key of the list. If the key changes, for example with the filter, the rows count as a new list. */
+  /** The key of the list. If the key changes, for example because the filter changes, the rows count as a new list. */
   list?: string;
   empty: ReactNode;
   /** Whether an empty list is good news, such as an empty error queue. */
@@ -76,9 +76,9 @@ export interface TableProps<Row> {
   opened?: string;
   /** The text that is shown instead of the number of rows. */
   count?: string;
-  /** Loads the remaining rows for the CSV file, if `rows` does not contain all rows of the list. */
+  /** Loads a page of the list for the CSV file; required if `rows` does not contain all rows of the list. */
   load?: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
-  /** Called when the user sorts the rows, if `rows` does not contain all rows of the list. */
+  /** Loads more rows when the user sorts the table; needed if `rows` does not contain all rows of the list. */
   loadRest?: () => void;
 }
 
@@ -93,7 +93,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   const { name, caption, columns, rowKey, list, empty, emptyIsGood, selection, count, load, loadRest } = props;
   const [sort, setSort] = useState<Sort | null>(null);
   const sorted = useMemo(() => sortedBy(props.rows, columns, sort), [props.rows, columns, sort]);
-  // A different order counts as a different list, whose rows may move.
+  // Rows in a different order count as a new list, so they may move.
   const { rows, gone, frame, held } = useSteady(sorted, rowKey, sort === null ? list : `${list} ${sort.id} ${sort.by}`);
   const [visibility, setVisibility] = useState<ColumnVisibilityState>(() => keptChoice(name, columns));
   const known = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);
@@ -198,7 +198,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
 }
 
 /**
- * Returns a function that selects or deselects a row. The function stays the same object, so that the rows need not be
+ * Returns a function that selects or deselects a row. Every call returns the same function, so that the rows are not
  * rendered again.
  */
 function useChoose(selection: Selection | undefined): (id: string, chosen: boolean) => void {
@@ -228,7 +228,10 @@ interface RowProps<Row> {
   isOpen: boolean;
 }
 
-/** Renders a row of a table. It is memoized, because only a few rows change when a list grows or is refreshed. */
+/**
+ * Renders a row of a table. The component is memoized, because only a few rows change when a list grows or is
+ * refreshed.
+ */
 const TableRow = memo(function TableRow<Row>(props: RowProps<Row>) {
   const { id, row, columns, label, chosen, choose, isGone, item, isOpen } = props;
   return (

@@ -1,4 +1,4 @@
-/** The time zone of the browser. It applies to all times that are shown without the name of a place. */
+/** The time zone of the browser. All times that are shown without the name of a place are in this time zone. */
 export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const FORMAT = {
@@ -40,10 +40,16 @@ export function hourText(moment: Date): string {
   return HOUR.format(moment);
 }
 
-/** The format of each time zone of a place. The formats are kept, because a list may show hundreds of times. */
+/**
+ * The time formats that {@link localIn} has created, by time zone. They are kept, because a list may show hundreds of
+ * times.
+ */
 const PLACES = new Map<string, Intl.DateTimeFormat>();
 
-/** Returns the time at a place: `14 May 2030, 09:00 in New York`; the local time if the browser does not know the zone. */
+/**
+ * Returns the local time of a place: `14 May 2030, 09:00 in New York`. If the browser does not support the time zone,
+ * returns the user's local time.
+ */
 export function localIn(moment: Date, zone: string): string {
   let format = PLACES.get(zone);
   if (format === undefined) {
@@ -110,8 +116,8 @@ function aheadOf(zone: string, at: number): number {
 export function toUtcText(value: string, zone = HERE): string {
   const asUtc = Date.parse(`${value}Z`);
   if (Number.isNaN(asUtc)) return value;
-  // The first offset is computed as if the typed time were UTC. Near the start or end of daylight saving time, it may
-  // be wrong, so the offset at the resulting moment is used.
+  // The first offset is computed as if the typed time were UTC. Near the start or end of daylight saving time, this
+  // offset may be wrong. The offset at the resulting moment is therefore used.
   const near = asUtc - aheadOf(zone, asUtc);
   return `${new Date(asUtc - aheadOf(zone, near)).toISOString().slice(0, 19)}Z`;
 }

@@ -8,7 +8,7 @@ interface Props {
   compact?: boolean;
   /** Whether only the time is shown, without its age. */
   short?: boolean;
-  /** Whether seconds are shown. Only the times of technical events need them. */
+  /** Whether seconds are shown. They are useful only for technical events. */
   exact?: boolean;
   /**
    * The time zone of the place at which something happens. If it is set, the time is shown in the local time of that
@@ -18,8 +18,9 @@ interface Props {
 }
 
 /**
- * Shows a time from the API on one line: as local time with its zone, and as an age. The tooltip has the time in UTC.
- * If the zone of a place is given, the time there is shown, and the tooltip has the local time of the user.
+ * Shows a time from the API on one line, as local time with its time zone, and as an age. The tooltip has the time in
+ * UTC. If the time zone of a place is given, the local time of the place is shown, and the tooltip has the local time
+ * of the user.
  */
 export function Time({ at, compact = false, short = false, exact = false, zone }: Props) {
   const now = useSyncExternalStore(everyHalfMinute, currentHalfMinute);
@@ -65,7 +66,7 @@ function everyHalfMinute(tick: () => void): () => void {
   };
 }
 
-/** Returns the current time, rounded to half a minute, so that components are rendered at most twice a minute. */
+/** Returns the current time, rounded down to half a minute, so that components are rendered at most twice a minute. */
 function currentHalfMinute(): number {
   return Math.floor(serviceNow() / 30_000) * 30_000;
 }

@@ -17,8 +17,8 @@ export function toast(text: string, tone: Toast['tone'] = 'plain'): void {
 }
 
 /**
- * Renders the live region for messages, even while there are none: screen readers only announce changes in a region
- * that they already know.
+ * Renders the live region for messages, even while there are no messages. A screen reader announces a message only if
+ * the region was on the page before the message.
  */
 export function Toasts() {
   const shown = useStore(toasts);

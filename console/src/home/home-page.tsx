@@ -23,7 +23,7 @@ const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], str
   ['later', 'later, or unknown', 'quiet'],
 ];
 
-/** Shows only the work that needs an operator now. */
+/** Shows the home page, which lists only the work that an operator must do now. */
 export function HomePage() {
   useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [overviewQuery.queryKey]);
   const overview = useInParts(
@@ -31,7 +31,8 @@ export function HomePage() {
       ...overviewQuery,
       placeholderData: keepPreviousData,
       refetchOnWindowFocus: true,
-      // The data is refetched every minute, because ages and remaining times change without any event.
+      // The data is refetched every minute, because ages and remaining times change even if the service reports no
+      // change.
       refetchInterval: 60_000,
     }),
   );

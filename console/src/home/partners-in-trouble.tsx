@@ -14,8 +14,8 @@ type Partner = Schemas['PartnerConditionModel'];
 type Counts = Schemas['OverviewModel']['partners'];
 
 /**
- * Lists the partners that need attention, the most severe problem first. A partner whose attempts all fail is listed
- * regardless of its health.
+ * Lists the partners that need attention. Partners with the most severe problems are first. A partner whose attempts
+ * all fail is listed regardless of its health.
  */
 export function PartnersInTrouble({ partners, counts }: { partners: readonly Partner[]; counts: Counts }) {
   const { rows, gone, frame, held } = useSteady(partners, idOf);

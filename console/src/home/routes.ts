@@ -7,7 +7,7 @@ export const homeRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/',
-    // Starts to load the page's data when the user is about to open the page, without waiting for the data.
+    // The page's data starts to load when the user is about to open the page. The router does not wait for the data.
     loader: () => void queries.prefetchQuery(overviewQuery),
     component: lazyRouteComponent(() => import('./home-page'), 'HomePage'),
   }),

@@ -19,7 +19,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   RENEWED: 'Retried with a new token or connection',
 };
 
-/** Shows each attempt to deliver the notification: the request, its duration, and the partner's response. */
+/** Shows each attempt to deliver the notification, with the request, its duration, and the partner's response. */
 export function Attempts({ notification, subscription }: AttemptsProps) {
   const { attempts } = notification;
   if (attempts.length === 0) return <Empty>No attempts yet.</Empty>;

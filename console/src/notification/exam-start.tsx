@@ -4,7 +4,9 @@ interface Props {
   of: { booking_on: string | null; previous_booking_on: string | null; location_timezone: string | null };
 }
 
-/** Shows the start of an exam in the time zone of its test centre and, after the exam was moved, its previous start. */
+/**
+ * Shows the start of an exam in the time zone of its test centre. If the exam was moved, also shows the previous start.
+ */
 export function ExamStart({ of: { booking_on: at, previous_booking_on: before, location_timezone: zone } }: Props) {
   return (
     <span>

@@ -34,8 +34,8 @@ export function NotificationItem({ id }: { id: string }) {
   const notification = useQuery({
     queryKey: ['notifications', 'one', id],
     queryFn: ({ signal }) => dataOf(api.GET('/admin/notifications/{id}', { params: { path: { id } }, signal })),
-    // The notification is refetched while an attempt is running. The attempt ends within the partner's maximum waiting
-    // time.
+    // While an attempt is running, the notification is refetched every second. An attempt is short, because it has a
+    // time limit.
     refetchInterval: ({ state }) => (state.data?.state === 'PENDING' ? 1000 : false),
   });
   return <Shown query={notification}>{(found) => <OneNotification notification={found} />}</Shown>;

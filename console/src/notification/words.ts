@@ -36,7 +36,7 @@ const RECORD_CHANGES: Record<Schemas['SubscriptionModel']['record_changes'][numb
   ERASED: 'Candidate erased',
 };
 export const RECORD_CHANGE_OPTIONS: readonly Option[] = Object.entries(RECORD_CHANGES);
-/** The options of the event filter: booking events and record changes. */
+/** The options of the event filter, for booking events and record changes. */
 export const NOTIFIED_OPTIONS: readonly Option[] = [...CHANGE_REASON_OPTIONS, ...RECORD_CHANGE_OPTIONS];
 
 /** Returns the words for the event of a notification. */
@@ -71,7 +71,10 @@ export function retryText(retry: Notification['retry']): string {
 
 const RETRY_CAUSES: Record<string, string> = { timeout: FAILURES.timeout, connection: FAILURES.connect };
 
-/** Returns the words for a failure after which the service retries automatically. A number is an HTTP status. */
+/**
+ * Returns the words for a failure after which the service retries automatically. If `cause` is a number, it is an HTTP
+ * status.
+ */
 export function retryCauseText(cause: string): string {
   return RETRY_CAUSES[cause] ?? `HTTP ${cause}`;
 }

@@ -5,7 +5,7 @@ import { conditionOf } from '../partners/condition';
 
 type Subscription = Schemas['OwnSubscription'];
 
-/** The health of a partner's own subscription: a description, and the partner's next step. */
+/** The health of a partner's own subscription, with a description and the partner's next step. */
 interface Health {
   readonly word: string;
   readonly tone: Tone;
@@ -13,7 +13,7 @@ interface Health {
   readonly step: string;
 }
 
-/** Describes the health of a subscription in plain words, for the partner who owns it. */
+/** Describes the health of a subscription in plain words, for the partner to whom the subscription belongs. */
 export function healthOf(subscription: Subscription): Health {
   const [word, tone] = conditionOf(subscription);
   return { word, tone, ...wordsOf(word, subscription) };

@@ -9,7 +9,10 @@ import { ownSubscriptionsQuery } from './own-queries';
 
 type Subscription = Schemas['SubscriptionModel'];
 
-/** Shows the subscriptions of the partner who is signed in. If there is only one, it is opened immediately. */
+/**
+ * Shows the subscriptions of the signed-in partner. If the partner has only one subscription, its page is opened
+ * immediately.
+ */
 export function OwnHomePage() {
   const subscriptions = useQuery(ownSubscriptionsQuery);
   return <Shown query={subscriptions}>{(found) => <Choice of={found} />}</Shown>;

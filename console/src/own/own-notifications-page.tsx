@@ -21,7 +21,10 @@ const FILTERS: readonly Filter[] = [
   { name: 'to', label: 'Created before', type: 'moment' },
 ];
 
-/** The columns of the operators' list, except those with links to operators' pages. */
+/**
+ * The ids of the columns that this list shares with the list for operators. Other columns of that list contain links to
+ * pages for operators.
+ */
 const PLAIN = ['event', 'exam', 'state', 'failure', 'retry', 'created', 'delivered', 'id'];
 const COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
   {

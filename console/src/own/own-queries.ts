@@ -4,8 +4,8 @@ import type { Option } from '../components/fields';
 import { partnerTitle } from '../partners/partner-name';
 
 /**
- * The interval, in milliseconds, at which the pages of partners are refreshed. Only operators have a stream of live
- * updates.
+ * The interval, in milliseconds, at which the pages for partners are refreshed. Only the pages for operators receive
+ * live updates.
  */
 const REFRESH_MS = 5000;
 
@@ -14,7 +14,7 @@ export const ownSubscriptionsQuery = queryOptions({
   queryFn: ({ signal }) => dataOf(api.GET('/partner/subscriptions', { params: { query: { limit: 200 } }, signal })),
 });
 
-/** Returns the partner's own subscriptions as options from which the user chooses one. */
+/** Returns the partner's own subscriptions as options of a field. */
 export function useOwnSubscriptionOptions(): readonly Option[] {
   const { data = [] } = useQuery(ownSubscriptionsQuery);
   return data.map(({ id, name, partner_url }): Option => [id, partnerTitle({ subscription_name: name, partner_url })]);

@@ -19,7 +19,7 @@ import { OwnActions } from './own-actions';
 import { ownSubscriptionQuery } from './own-queries';
 import { OwnReplay } from './own-replay';
 
-/** Shows a partner its own subscription: the health, the delivery, and the partner's actions. */
+/** Shows a partner the health and the settings of its own subscription, and buttons for the partner's actions. */
 export function OwnSubscriptionPage() {
   const { id } = useParams({ from: '/own/$id' });
   const subscription = useQuery(ownSubscriptionQuery(id));

@@ -14,7 +14,7 @@ export const ownRoutes = [
     getParentRoute: () => rootRoute,
     path: '/own/$id',
     validateSearch: only('job'),
-    // Starts to load the data of the page while the page is rendered, without waiting for the data.
+    // The page's data starts to load before the page is rendered. The router does not wait for the data.
     loader: ({ params: { id } }) => void queries.prefetchQuery(ownSubscriptionQuery(id)),
     component: lazyRouteComponent(() => import('./own-subscription-page'), 'OwnSubscriptionPage'),
   }),

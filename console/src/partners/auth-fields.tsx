@@ -8,7 +8,7 @@ const HEADERS = 'auth/headers';
 const CLIENT_AUTH = 'auth/client_auth';
 const MORE_HEADERS = { [HEADERS]: 'More headers' };
 
-/** The form fields for each type of partner authentication, with their labels. */
+/** The names and labels of the form fields for each type of partner authentication. */
 const FIELDS: Record<AuthType, Record<string, string>> = {
   none: {},
   headers: { [HEADERS]: 'Headers' },
@@ -48,7 +48,7 @@ const HINTS: Record<string, string> = {
   'auth/resource': 'Enter a resource (RFC 8707) only if the token service requires one.',
 };
 
-/** Returns the empty form fields for a type of partner authentication. */
+/** Returns empty values for the form fields of a type of partner authentication, by the names of the fields. */
 export function emptyAuth(type: AuthType): Record<string, string> {
   return Object.fromEntries(Object.keys(FIELDS[type]).map((name) => [name, '']));
 }

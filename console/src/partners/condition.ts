@@ -9,8 +9,8 @@ interface Condition {
 }
 
 /**
- * Returns the condition of a partner in one word. A partner whose latest attempt failed is not healthy, even if it is
- * not DOWN.
+ * Returns the condition of a partner in one word, and the tone of its badge. A partner that is not DOWN is still
+ * FAILING if its latest attempt failed.
  */
 export function conditionOf({ state, health, failing_since: failing }: Condition): readonly [word: string, tone: Tone] {
   if (state !== 'ACTIVE') return [state, 'warn'];
@@ -23,7 +23,8 @@ const SOON_DAYS = 14;
 const AT_ONCE_DAYS = 3;
 
 /**
- * Returns how long a certificate is still valid, such as `12 days left`. The tone is `quiet` while no action is needed.
+ * Returns a text about the remaining validity of a certificate, such as `12 days left`, and its tone. The tone is
+ * `quiet` while no action is needed.
  */
 export function certificateText(
   notAfter: string | null | undefined,

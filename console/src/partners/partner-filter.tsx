@@ -11,7 +11,8 @@ const partnersToChoose = queryOptions({
     const titles = all.map(({ name, partner_url }) => partnerTitle({ subscription_name: name, partner_url }));
     const counts = new Map<string, number>();
     for (const title of titles) counts.set(title, (counts.get(title) ?? 0) + 1);
-    // A partner may have a subscription in each of several accounts. The account then distinguishes them.
+    // A partner may have a subscription in each of several accounts. Such subscriptions are distinguished by their
+    // accounts.
     return all
       .map(({ id, account_code: account }, index): Option => {
         const title = titles[index];
@@ -24,7 +25,7 @@ const partnersToChoose = queryOptions({
 
 const NONE: readonly Option[] = [];
 
-/** Returns the partners, sorted by name, as options from which the user chooses one. */
+/** Returns the partners, sorted by name, as options of a field. */
 export function usePartnerOptions(): readonly Option[] {
   return useQuery(partnersToChoose).data ?? NONE;
 }

@@ -5,14 +5,14 @@ interface Named {
 
 const NO_NAME = 'Partner without a name';
 
-/** Returns the name of a partner or, if the partner has no name, the host of its address. */
+/** Returns the name of a partner or, if the partner has no name, the host in its address. */
 export function partnerName({ subscription_name: name, partner_url: url }: Named): string {
   return name ?? (url === null ? NO_NAME : hostOf(url));
 }
 
 /**
- * Returns the name of a partner or, if the partner has no name, its whole address, for pages that may list several
- * partners on one host.
+ * Returns the name of a partner or, if the partner has no name, its whole address. Use this function on pages that may
+ * list several partners with the same host.
  */
 export function partnerTitle({ subscription_name: name, partner_url: url }: Named): string {
   return name ?? url ?? NO_NAME;

@@ -35,7 +35,7 @@ export function PartnerPage() {
   const { id } = useParams({ from: '/partners/$id' });
   useLive(['partners'], [['subscriptions', id]]);
   const subscription = useQuery(subscriptionQuery(id));
-  // The partner and its statistics are fetched and shown together. Otherwise, a figure that arrives late would move the
+  // The partner and its statistics are fetched and shown together. Otherwise, figures that arrive late would move the
   // buttons.
   const statistics = useQuery(statisticsQuery(id));
   if (subscription.isSuccess && isFirstAwaited(statistics)) return <Loading />;
@@ -101,8 +101,8 @@ function Partner({ subscription }: { subscription: Subscription }) {
 }
 
 /**
- * Shows the time since which every attempt to notify the partner has failed. A link leads to the causes and to the
- * partner's responses.
+ * Shows since when every attempt to notify the partner has failed, with a link to the causes and the partner's
+ * responses.
  */
 function Failing({ since, id }: { since: string | null | undefined; id: string }) {
   return (
@@ -138,7 +138,7 @@ export function Charts({ statistics: { hours } }: { statistics: Statistics }) {
   );
 }
 
-/** Builds the data series of the charts. The result is memoized, because a chart for a week has many parts. */
+/** Builds the data of the charts. Its caller memoizes the data, because a chart for a week has many parts. */
 function chartsOf(hours: Statistics['hours']) {
   const failedIn = (failed: Record<string, number>) => Object.values(failed).reduce((sum, count) => sum + count, 0);
   return {

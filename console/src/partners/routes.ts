@@ -15,7 +15,7 @@ export const partnersRoutes = [
     getParentRoute: () => rootRoute,
     path: '/partners/$id',
     validateSearch: only('from', 'to', 'booking_code', 'change_reason'),
-    // Starts to load the data of the page while the page is rendered, without waiting for it.
+    // The page's data starts to load before the page is rendered. The router does not wait for the data.
     loader: ({ params: { id } }) => {
       void queries.prefetchQuery(subscriptionQuery(id));
       void queries.prefetchQuery(statisticsQuery(id));

@@ -10,7 +10,7 @@ import { useSample } from './use-sample';
 
 type ChangeReason = Schemas['SampleReport']['change_reason'];
 
-/** Shows a form that sends the partner a sample notification about any kind of change, and reports each step. */
+/** Shows a form that sends the partner a sample notification about any kind of change, and a report about each step. */
 export function SampleSection({ subscription: { id, state } }: { subscription: Schemas['SubscriptionModel'] }) {
   const [reason, setReason] = useState<ChangeReason>('BOOKING_CREATED');
   const { report, error, busy, send } = useSample(id);

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client';
 
-/** Describes how the service authenticates itself to a partner, without the secrets. */
+/** Describes how the service authenticates itself to a partner. The text contains no secrets. */
 export function signInText({ type, headers = [], ...rest }: Schemas['SubscriptionModel']['auth']): string {
   const names = headers.map(({ name }) => name).join(', ');
   if (type === 'headers') return `Headers: ${names}`;

@@ -6,15 +6,17 @@ type Body = Schemas['SampleBody'];
 type Report = Schemas['SampleReport'];
 
 interface Sample {
-  /** The report about the last sample notification; null before the first. */
+  /** The report about the latest sample notification; null before the first report. */
   report: Report | null;
   error: unknown;
-  /** The kind of request that is running, a sample or a verification; null if no request is running. */
+  /** The body of the running request for a sample notification or a verification; null if no request is running. */
   busy: Body | null;
   send: (body: Body) => Promise<void>;
 }
 
-/** Sends sample notifications to a partner, and keeps the report about the last sample. */
+/**
+ * Returns a function that sends sample notifications to a partner, and the report about the latest sample notification.
+ */
 export function useSample(id: string): Sample {
   const [report, setReport] = useState<Report | null>(null);
   const [error, setError] = useState<unknown>(null);

@@ -11,8 +11,8 @@ interface Props {
   primary?: boolean;
   small?: boolean;
   /**
-   * The rows on which the buttons act, in words that are added to the buttons' labels for screen readers. These words
-   * distinguish several groups of buttons on one page.
+   * A description of the rows on which the buttons act. It is part of the buttons' labels for screen readers, so that
+   * users can distinguish several groups of buttons on one page.
    */
   of?: string;
 }

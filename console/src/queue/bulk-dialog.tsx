@@ -50,8 +50,8 @@ interface Props {
 }
 
 /**
- * Shows the number of notifications that match a filter, and the first few of these notifications. Starts a job for
- * them when the operator has given a reason.
+ * Shows the number of notifications that match a filter, and the first few of them. When the operator has given a
+ * reason, the dialog starts a job for all these notifications.
  */
 export function BulkDialog({ kind, filter, onClose }: Props) {
   const { title, action, text } = WORDS[kind];
@@ -59,7 +59,7 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
   const [missing, setMissing] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  // One Idempotency-Key is used for the whole action, so that a double click creates only one job.
+  // Every request that starts the job uses the same Idempotency-Key, so that a double click creates only one job.
   const [key] = useState(newIdempotencyKey);
   const navigate = useNavigate();
   const counted = useQuery({
@@ -190,12 +190,13 @@ function start(kind: BulkKind, filter: QueueFilter, reason: string, dry: boolean
     : dataOf(api.POST('/admin/error-queue/resolve', { params, body }));
 }
 
-/** The first page of a list in the order in which a job processes the notifications. */
+/** The query parameters for the first notifications, in the order in which a job processes them. */
 const FIRST = { order: 'oldest', limit: 5 } as const;
 
 /**
- * Returns the notifications that the job processes first. For a replay that begins at a given time, returns none: the
- * service would have to read all earlier notifications, which may be millions.
+ * Returns the notifications that the job processes first. For a replay that begins at a given time, returns no
+ * notifications. To find the first ones, the service would have to read all earlier notifications, which may be
+ * millions.
  */
 function firstOf(kind: BulkKind, filter: QueueFilter) {
   if (kind === 'replay') {

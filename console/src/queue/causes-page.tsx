@@ -142,8 +142,8 @@ function WhatToDo({ cause }: { cause: Cause }) {
 }
 
 /**
- * Shows the error queue, grouped by cause. Each group shows the failure and its partner, the number of notifications,
- * and the remedy.
+ * Shows the notifications in the error queue, grouped by the cause of the failure. Each group shows the failure and its
+ * partner, the number of notifications, and the remedy.
  */
 export function CausesPage() {
   const search = useSearch({ from: '/queue' });
@@ -160,7 +160,8 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      // Until the number arrives, a space reserves the height of the line, so that the content below does not move.
+      // Until the number of notifications arrives, a space reserves the height of the line, so that the content below
+      // does not move.
       lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>

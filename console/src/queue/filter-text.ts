@@ -6,7 +6,7 @@ import { local } from '../components/time-text';
 
 export type QueueFilter = Schemas['NotificationFilter'];
 
-/** Converts the filter in a page's address to the form that the API's routes for bulk actions use. */
+/** Converts the filter in a page's address to the filter object that the bulk actions of the API expect. */
 export function filterOf({ http_status: status, ...search }: Search): QueueFilter {
   return { ...(search as QueueFilter), ...(status === undefined ? {} : { http_status: Number(status) }) };
 }
@@ -26,7 +26,7 @@ export function searchOf(cause: Schemas['CauseModel']) {
   };
 }
 
-/** Describes in words which rows a filter selects. The text is shown before an action on all of these rows. */
+/** Describes in words which rows a filter selects. The console shows the text before an action on all these rows. */
 export function filterTexts(filter: QueueFilter): (readonly [string, string])[] {
   const entries: (readonly [string, string | null | undefined])[] = [
     ['Account', filter.account_code],

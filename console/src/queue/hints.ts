@@ -35,7 +35,7 @@ const OF_REASON: Record<string, Hint> = {
   },
 };
 
-/** Returns one sentence on how to remedy the cause of a failure. */
+/** Returns one sentence about the remedy for a cause of failure, and the page for the remedy. */
 export function hintFor({ failure, reason, http_status: status, retry }: Cause): Hint {
   if (failure == null)
     return {

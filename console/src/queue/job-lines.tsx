@@ -8,7 +8,7 @@ import { JobProgress } from './job-progress';
 import { JobScope } from './job-scope';
 import { jobNote, kindText, type Job } from './job-text';
 
-/** Lists a few jobs with their progress and their actions, whichever operator started them. */
+/** Lists a few jobs with their progress and their actions, regardless of the operator who started them. */
 export function JobLines({ jobs }: { jobs: readonly Job[] }) {
   const { rows, gone, frame, held } = useSteady(jobs, idOf);
   return (

@@ -191,7 +191,7 @@ function Items({ job }: { job: Job }) {
   );
 }
 
-/** Announces each new state of the job to screen readers, for users who do not watch the progress bar. */
+/** Announces each new state of the job to screen readers, for users who do not see the progress bar. */
 function useTold(job: Job): void {
   const before = useRef(job.state);
   useEffect(() => {

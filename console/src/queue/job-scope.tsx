@@ -2,7 +2,10 @@ import { AccountNameInline } from '../components/account-name';
 import { Isolated } from '../components/isolated';
 import { conditionTexts, partnerOf, type Job } from './job-text';
 
-/** Describes in words which rows a job concerns: its partner or account, by name, and the conditions of its filter. */
+/**
+ * Describes in words which rows a job concerns. The text contains the name of the partner or account, and the
+ * conditions of the filter.
+ */
 export function JobScope({ job }: { job: Job }) {
   const whose = whoseOf(job);
   const conditions = conditionTexts(job);

@@ -24,7 +24,7 @@ export function conditionsOf({ filter }: Job): QueueFilter {
   return others;
 }
 
-/** Returns the name of the only partner that a job concerns; null if the job names no partner. */
+/** Returns the name of the partner that a job concerns; null if the job is not limited to one partner. */
 export function partnerOf({ subscription_name, partner_url }: Job): string | null {
   const isNamed = subscription_name != null || partner_url != null;
   return isNamed ? partnerName({ subscription_name, partner_url: partner_url ?? null }) : null;
@@ -35,7 +35,9 @@ export function conditionTexts(job: Job): string[] {
   return filterTexts(conditionsOf(job)).map(([name, value]) => `${name}: ${value}`);
 }
 
-/** Describes in words which rows a job concerns, for a CSV file, which names an account by its code. */
+/**
+ * Describes in words which rows a job concerns. The text is for a CSV file, in which an account is named by its code.
+ */
 export function scopeText(job: Job): string {
   const whose = partnerOf(job) ?? job.account_code ?? (job.kind === 'ERASE' ? null : 'All partners');
   return [whose, ...conditionTexts(job)].filter(Boolean).join(' · ');
@@ -51,8 +53,8 @@ export function isOver({ state }: Job): boolean {
 }
 
 /**
- * Returns whether the counts of the job may still change. After a job is aborted, the results of notifications that
- * were already being sent are still counted.
+ * Returns whether the counts of the job may still change. When a job is aborted, some notifications may already be on
+ * their way. Their outcomes are still counted.
  */
 export function isMoving(job: Job): boolean {
   return !isOver(job) || (job.state === 'ABORTED' && job.sent > job.delivered + job.failed);
@@ -85,7 +87,7 @@ export function jobNote(job: Job): string {
   }
 }
 
-/** Explains why a job is paused: because an operator paused it, or because notifications to its partners failed. */
+/** Explains why a job is paused. Either an operator paused it, or notifications to its partners failed. */
 function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   if (because === 'operator' || because == null)
     return `This job was paused by ${by ?? 'an operator'}. Delivery attempts that have already begun will finish.`;

@@ -4,7 +4,7 @@ import { Empty, Shown } from '../components/states';
 import { JobLines } from './job-lines';
 import { isMoving } from './job-text';
 
-/** Lists the latest jobs of all operators. Operators therefore see the jobs that other operators have started. */
+/** Lists the latest jobs of all operators, so that each operator sees the jobs that other operators have started. */
 export function JobsNow() {
   const jobs = useQuery({
     queryKey: ['jobs', 'latest'],

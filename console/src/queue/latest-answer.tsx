@@ -26,7 +26,7 @@ export function LatestAnswer({ filter }: { filter: Search }) {
   );
 }
 
-/** Loads the newest matching notification with its attempts; null if no notification matches any more. */
+/** Returns the newest matching notification with its attempts; null if no notification matches any more. */
 async function findNewest(filter: Search, signal: AbortSignal): Promise<Schemas['NotificationDetail'] | null> {
   const query = { ...notificationQuery(filter), limit: 1 };
   const [newest] = await dataOf(api.GET('/admin/error-queue', { params: { query }, signal }));

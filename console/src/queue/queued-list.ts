@@ -3,7 +3,7 @@ import type { ListSource } from '../api/list-query';
 import { notificationQuery } from '../notification/notification-query';
 import type { Search } from '../router-search';
 
-/** Builds the list of those rows of the error queue that match the filters in the page's address. */
+/** Returns the source of the list of notifications in the error queue that match the filters in the page's address. */
 export function queuedList(search: Search): ListSource<Schemas['NotificationModel']> {
   return {
     queryKey: ['error-queue', 'list', search],

@@ -11,7 +11,7 @@ export const queueRoutes = [
     getParentRoute: () => rootRoute,
     path: '/queue',
     validateSearch: only('account_code', 'subscription_id', 'retry'),
-    // Starts to load the page's data when the user is about to open the page, without waiting for the data.
+    // The page's data starts to load when the user is about to open the page. The router does not wait for the data.
     loader: () => void queries.prefetchQuery(causesQuery),
     component: lazyRouteComponent(() => import('./causes-page'), 'CausesPage'),
   }),

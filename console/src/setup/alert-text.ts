@@ -1,6 +1,6 @@
 import type { Option } from '../components/fields';
 
-/** The conditions that alerts report, each with its text on the screen, in display order. */
+/** The conditions that alerts report, with their texts on the screen. They are in display order. */
 export const CONDITION_OPTIONS: readonly Option[] = [
   ['PARTNER_FAILING', 'Notifications to a partner begin to fail'],
   ['PARTNER_DOWN', 'A partner is down'],

@@ -2,7 +2,7 @@ import { api, pageOf, type Page, type Schemas } from '../api/client';
 import { counted } from '../components/counted';
 import type { FieldValue, SchemaName } from '../components/form-rules';
 
-/** An entry of an account's catalogue, of any kind. */
+/** An entry of any kind in an account's catalogue. */
 export interface Entry {
   code: string;
   /** A summary of the catalogue entry in a few words. */
@@ -43,7 +43,7 @@ function retakeTexts(policy: Schemas['RetakeModel'] | null | undefined): string[
   ];
 }
 
-/** The kinds of catalogue entries of an account. */
+/** The kinds of entries in an account's catalogue. */
 export const KINDS: Record<string, Kind> = {
   tests: {
     title: 'Tests',

@@ -25,8 +25,8 @@ const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => !['admin', 'support', 'p
 
 /**
  * Shows forms that create a user and an application for a client, and then a command that tests both. The page's
- * address contains the user and the application, so that the same step is shown when the page is loaded again. An
- * earlier step shows the user or the application that it created.
+ * address contains the user and the application, so that the same step is shown after the page is reloaded. If the
+ * operator goes back, a completed step shows the user or application that it created.
  */
 export function ConnectClientPage() {
   const { user, application, step: chosen } = useSearch({ from: '/setup/connect-client' });
@@ -70,7 +70,7 @@ export function ConnectClientPage() {
   );
 }
 
-/** Loads the user whose name is in the page's address. */
+/** Loads the user whose name is in the page's address, and renders `children` with this user. */
 function ConnectedUser({ name, children }: { name: string; children: (login: User) => ReactNode }) {
   const user = useQuery({
     queryKey: ['users', 'one', name],
@@ -221,7 +221,7 @@ interface ConnectedProps {
 function Connected({ login: { username, account_codes: accounts }, consumerKey: key, made, renewed }: ConnectedProps) {
   const base = ROOT.href.replace(/\/$/, '');
   const path = accounts.length === 0 ? '/openapi.json' : `/accounts/${accounts[0]}/eligibilities?limit=1`;
-  // The command asks for the password when it runs, so that the password is not in the history of the shell.
+  // The command asks for the password when it runs. Otherwise, the password would be stored in the shell's history.
   const line = [
     `read -rsp 'Password of ${username}: ' PASSWORD`,
     `TOKEN=$(curl -sS -u '${key}:${made?.consumer_secret ?? 'CONSUMER_SECRET'}' '${base}/token' \\`,

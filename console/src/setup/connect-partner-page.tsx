@@ -24,12 +24,16 @@ type Made = NewSecret<Schemas['SubscriptionWithSecret']>;
 type Report = Schemas['SampleReport'];
 type Subscription = Schemas['SubscriptionModel'];
 
-/** The query of the page of settings, which leads back to this page after the settings were saved. */
+/**
+ * The query parameters for the settings page. With them, the settings page returns to this page after the settings are
+ * saved.
+ */
 const CONTINUE = { next: 'connect-partner' };
 
 /**
- * Shows a form that creates a subscription for a partner, and sends a sample notification. The partner must respond
- * with 200. The page's address contains the subscription, and the first step then shows the subscription.
+ * Shows a form that creates a subscription for a partner, and then a button that sends a sample notification. The
+ * partner must respond with 200. After the subscription is created, the page's address contains its id. If the operator
+ * then goes back to the first step, it shows the subscription instead of the form.
  */
 export function ConnectPartnerPage() {
   const [auth, setAuth] = useState<AuthType>('none');
@@ -219,7 +223,7 @@ function Outcome({ report, id }: { report: Report; id: string }) {
   );
 }
 
-/** Shows the new subscription, and a command with which the partner can test its own address. */
+/** Shows that the partner now receives notifications, and a command with which the partner can test its address. */
 function Connected({ url }: { url: string }) {
   const line = `curl -sS -X PUT '${url.replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
   return (

@@ -23,7 +23,7 @@ function disables(before: Rights, { disabled }: Change): boolean {
   return disabled === true && !before.disabled;
 }
 
-/** Returns the consequences of a change that ends tokens and sessions; an empty list for any other change. */
+/** Returns the consequences of a change that revokes tokens and sessions; an empty list for any other change. */
 function consequencesOf(before: Rights, change: Change): ReactNode[] {
   const { scopes, account_codes: accounts, subscription_ids: subscriptions, password } = change;
   const lost = (had: readonly string[] = [], has: readonly string[] | null | undefined) =>
@@ -47,8 +47,8 @@ function consequencesOf(before: Rights, change: Change): ReactNode[] {
 }
 
 /**
- * Changes the rights of a user or an application. If the change ends tokens or sessions, asks for confirmation first.
- * Returns whether the change was made.
+ * Changes the rights of a user or an application. If the change revokes tokens or sessions, asks for confirmation
+ * first. Returns whether the change was made.
  */
 export async function changeRights(
   name: string,

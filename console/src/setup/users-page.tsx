@@ -135,7 +135,10 @@ function NewUser({ onClose, saved }: DialogProps) {
   );
 }
 
-/** Shows the form field with which the operator chooses the user's subscriptions by the names of their partners. */
+/**
+ * Shows a form field in which the operator chooses the subscriptions that the user may see, by the names of their
+ * partners.
+ */
 function SubscriptionsField({ form }: { form: FormState }) {
   return (
     <ChosenField form={form} name="subscription_ids" label="Subscriptions of a partner" options={usePartnerOptions()} />

@@ -20,7 +20,7 @@ export interface PaletteProps {
   onClose: () => void;
 }
 
-/** Shows the command palette, with which a user opens an area of the console or searches, using only the keyboard. */
+/** Shows the command palette. With it, a user can open an area of the console or search, using only the keyboard. */
 export function CommandPalette({ session, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
@@ -84,7 +84,9 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
 
 const FEWEST_CHARACTERS = 2;
 const MOST_RESULTS = 5;
-/** The pause in typing after which the palette sends the search to the service, in milliseconds. */
+/**
+ * The time, in milliseconds, for which the user must stop typing before the palette sends the search to the service.
+ */
 const PAUSE_MS = 200;
 
 /** Returns the candidates and partners that match the typed text. */

@@ -1,7 +1,7 @@
 import { useBrokenSince } from '../api/live';
 import { Time } from '../components/time';
 
-/** Shows, on every page with live updates, that the updates have stopped, and since when. */
+/** Shows that live updates have stopped, and since when. The note is part of every page with live updates. */
 export function NotLive() {
   const since = useBrokenSince();
   if (since === null) return null;

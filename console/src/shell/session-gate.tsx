@@ -9,8 +9,8 @@ import { SignInForm } from './sign-in';
 const expiredSession = later(async () => (await import('./expired-session')).ExpiredSession);
 
 /**
- * Shows the console to a signed-in user. To other visitors, it shows the sign-in form at the requested address. When a
- * session expires, the page stays, and the sign-in form appears over the page.
+ * Shows the console to a signed-in user. To other visitors, it shows the sign-in form at the requested address. When
+ * the session expires, the current page stays visible, and the sign-in form appears over it.
  */
 export function SessionGate({ children }: { children: ReactNode }) {
   const state = useStore(sessionState);
@@ -52,7 +52,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
   }
 }
 
-/** Shows the same as index.html shows before the scripts have loaded. */
+/** Shows the content that index.html shows until the scripts have loaded. */
 function Splash() {
   return (
     <p className="brand splash" role="status" aria-label={`${PRODUCT} is starting`}>

@@ -32,7 +32,7 @@ function SignedInShell({ session }: { session: Session }) {
   const ofPartner = isPartner(session);
   useRestLoaded();
   useKeys({
-    // Only operators have the command palette, because it finds candidates and partners.
+    // The command palette is only for operators, because it finds candidates and partners.
     'mod+k': () => (ofPartner ? false : openPalette()),
     '?': (event) => {
       if (isTyping(event)) return false;
@@ -103,8 +103,8 @@ function SignedInShell({ session }: { session: Session }) {
 }
 
 /**
- * The delay, in milliseconds, before other pages are loaded in the background. It is long enough for the first page and
- * its requests.
+ * The delay, in milliseconds, before other pages are loaded in the background. The first page and its requests usually
+ * need less time.
  */
 const REST_AFTER_MS = 2000;
 
@@ -113,13 +113,13 @@ function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
     const load = async () => {
-      // Loads one page after another, so that a slow phone stays responsive. A page that fails to load reports the
-      // error when it is opened.
+      // The pages are loaded one after another, so that a slow phone stays responsive. If a page fails to load, the
+      // user sees the error when opening the page.
       for (const route of Object.values(router.routesById)) await router.loadRouteChunk(route)?.catch(() => undefined);
       // The loaded pages have registered further components, such as dialogs, which are loaded now.
       await loadParts();
     };
-    // Safari does not support requestIdleCallback, so loading begins immediately there.
+    // Safari does not support requestIdleCallback. In Safari, loading begins immediately after the delay.
     const whenIdle = () => ('requestIdleCallback' in window ? requestIdleCallback(() => void load()) : void load());
     const timer = setTimeout(whenIdle, REST_AFTER_MS);
     return () => clearTimeout(timer);

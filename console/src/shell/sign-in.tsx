@@ -92,8 +92,8 @@ function explanationOf(error: unknown): string {
   if (!(error instanceof ProblemError)) return String(error);
   if (error.problem.code === 'sign_in_refused')
     return 'The user name or the password is wrong, or you are not allowed to sign in here. After several wrong passwords, the user name is locked for a few minutes.';
-  // Status 429 means that the client's address has used up its quota, or that too many wrong passwords were sent for
-  // the user name. The detail of the problem states the waiting time.
+  // Status 429 means that the IP address of the browser has sent too many requests, or that too many wrong passwords
+  // were sent for the user name. The `detail` of the problem states the waiting time.
   if (error.status === 429) return error.problem.detail ?? error.message;
   return [error.message, error.problem.detail].filter(Boolean).join('. ');
 }

@@ -1,6 +1,6 @@
 import { readCell } from '../../../src/imports/csv-cell';
 
-/** A row of a CSV file, or a line of another text file, exactly as in the file. */
+/** A row of a CSV file, or a line of another text file. The text is exactly the same as in the file. */
 export interface TextRow {
   /** The number of the line at which the row begins in the file, counted from 1. */
   line: number;
@@ -31,7 +31,8 @@ export function cellsOf(row: string): string[] {
 }
 
 /**
- * Returns the part of an imported file that was refused: its header line, and the rows that begin at the given lines.
+ * Returns the refused part of an imported file. It consists of the header line and the rows that begin at the given
+ * lines.
  * @param isCsv whether the file has a header line
  */
 export function refusedPart(file: string, lines: ReadonlySet<number>, isCsv: boolean): string {

@@ -1,4 +1,7 @@
-/** The files that were sent from this page, by the ids of their imports. They are kept until the page is left. */
+/**
+ * The files that this browser tab has sent, by the ids of their imports. They are kept until the console is closed or
+ * reloaded.
+ */
 const sent = new Map<string, File>();
 
 export function keepSentFile(importId: string, file: File): void {
@@ -9,7 +12,7 @@ export function sentFile(importId: string): File | undefined {
   return sent.get(importId);
 }
 
-/** Returns whether a file is sent as CSV. Any other file has one eligibility in JSON on each line. */
+/** Returns whether a file is sent as CSV. Any other file contains one eligibility, as JSON, on each line. */
 export function isCsv({ name }: File): boolean {
   return !/\.(ndjson|jsonl)$/i.test(name);
 }

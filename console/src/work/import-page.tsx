@@ -117,7 +117,8 @@ function Refused({ of }: { of: Import }) {
 
 /**
  * Saves the refused rows as a file, which the operator can correct and send again. The service does not keep the rows.
- * They are read from the file that was sent from this page, or from the file that the operator chooses again.
+ * The rows are therefore read from the file that was sent from this browser tab, or from the file that the operator
+ * chooses again.
  */
 function RefusedRows({ of }: { of: Import }) {
   const again = useRef<HTMLInputElement>(null);

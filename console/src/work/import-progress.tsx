@@ -6,7 +6,7 @@ export function isUnderWay({ state }: Import): boolean {
   return state === 'RECEIVING' || state === 'RUNNING';
 }
 
-/** Returns the name of the imported file or, if the file has no name, a general name for imports. */
+/** Returns the name of the imported file. If the file has no name, returns a general name. */
 export function importName({ file_name: name }: Import): string {
   return name ?? 'Import without a file name';
 }

@@ -166,7 +166,7 @@ export function ImportsPage() {
           caption="Imports, newest first"
           columns={COLUMNS}
           rowKey={({ import_id: id }) => id}
-          // Reading an import requires the scope `read`.
+          // Reading an import requires the `read` scope.
           items={scopes.includes('read') ? IMPORTS : undefined}
           queryKey={['imports', search]}
           load={(cursor, signal) =>
@@ -182,8 +182,8 @@ export function ImportsPage() {
 }
 
 /**
- * Shows the form that uploads an import file, by default as a dry run. A dry run lists the rows that would be refused,
- * and changes no data.
+ * Shows the form that uploads an import file. By default, the import is a dry run, which lists the rows that would be
+ * refused and changes no data.
  */
 function Upload() {
   const queries = useQueryClient();

@@ -21,8 +21,8 @@ import { cluesOf, codeText, faultText, likenessText, type Likely, type Unmatched
 import { useSettled } from './use-settled';
 
 /**
- * Returns the result that waits for a decision; null if it no longer waits. Its photo and its link are loaded only on
- * request, because reading them writes an audit entry.
+ * Returns the result if it still waits for a decision, or else null. The photo and the link in the result are loaded
+ * only on request, because loading them writes an audit entry.
  */
 async function findWaiting(id: string, signal: AbortSignal): Promise<Unmatched | null> {
   const params = { path: { id }, query: { media: 'false' } } as const;
@@ -153,7 +153,7 @@ function Waiting({ result }: { result: Unmatched }) {
   );
 }
 
-/** Saves the received bytes of a result whose body is not a JSON object. Reading the bytes writes an audit entry. */
+/** Saves the received bytes of a result whose body is not a JSON object. Loading the bytes writes an audit entry. */
 function RawBody({ id }: { id: string }) {
   async function save() {
     try {
@@ -208,7 +208,7 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
   );
 }
 
-/** Shows an exam to which the result may belong: candidate, state, test, account, time and place. */
+/** Shows an exam to which the result may belong, with its candidate, state, test, account, time and place. */
 function Exam({ of }: { of: Record }) {
   const { candidate, status, test_code, account_code, booking_on } = of;
   return (
@@ -234,7 +234,7 @@ function Exam({ of }: { of: Record }) {
   );
 }
 
-/** Assigns the result to an exam that is not listed above. The operator enters one of the exam's codes. */
+/** Shows a form that assigns the result to an exam that is not listed above, by one of the exam's codes. */
 function Another({ id, settled }: Pick<LikelyProps, 'id' | 'settled'>) {
   const [code, setCode] = useState('');
   const [fault, setFault] = useState<string>();

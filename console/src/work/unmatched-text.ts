@@ -50,7 +50,7 @@ export function likenessText(likeness: Likely['because'][number]): string {
   return LIKENESSES[likeness];
 }
 
-/** Returns the strings in a result by which an operator can find its exam: code, candidate, name, e-mail address. */
+/** Returns the strings in a result by which an operator can find its exam, such as the candidate's name. */
 export function cluesOf(result: Pick<Unmatched, 'body'>): [term: string, value: string][] {
   const body = objectOf(result.body);
   const meta = objectOf(body['examMetaData']);

@@ -4,7 +4,10 @@ import { useContext } from 'react';
 import { CloseItem } from '../components/page';
 import { toast } from '../components/toast';
 
-/** Returns a function that tells the user the outcome of a decision about a result, and shows the list of results. */
+/**
+ * Returns a function to call after a decision about a result. The function shows the outcome, and then the list of
+ * results.
+ */
 export function useSettled(): (text: string) => void {
   const queries = useQueryClient();
   const navigate = useNavigate();

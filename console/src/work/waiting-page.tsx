@@ -119,7 +119,7 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
   { id: 'do', header: 'Action', cell: (record) => <Release record={record} /> },
 ];
 
-/** The candidates of the records, which open beside the list. */
+/** The candidates of the records. A candidate opens beside the list. */
 const CANDIDATES: Items<CandidateRecord> = {
   idOf: ({ account_code: account, candidate }) => `${account}/${candidate.candidate_id}`,
   pageOf: (id) => {

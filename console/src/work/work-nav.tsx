@@ -32,7 +32,7 @@ export function WorkNav() {
 }
 
 /**
- * Shows a number. The space for it is reserved, so that the elements next to it do not move when the number appears.
+ * Shows a number. Space for the number is reserved, so that neighbouring elements do not move when the number appears.
  */
 function Count({ of }: { of: number | undefined }) {
   const text = of?.toLocaleString('en');

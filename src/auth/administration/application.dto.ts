@@ -78,7 +78,7 @@ export class ApplicationModel {
 
   /**
    * The grants of the application. In a response, the list may be empty: the console's own application has no grants,
-   * because its sessions need none.
+   * because console sessions need no grants.
    */
   @Field(listOf(oneOf(GRANTS, 'grant_unknown'), 10), { required: true })
   grants: Grant[];

@@ -15,7 +15,7 @@ export class AssignmentFaults {
   /**
    * Adds a fault for each unknown account and subscription. Entries that already have a fault are skipped.
    * @param held the subscriptions that the user or application has. They are accepted even if they were deleted in the
-   * meantime, so that the response to a GET can be sent back.
+   * meantime, so that a client can send back the response to a GET request unchanged.
    */
   async addTo(
     faults: Faults,

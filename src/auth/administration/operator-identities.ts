@@ -44,9 +44,8 @@ const MARK_LENGTH = 8;
 /**
  * Maps operators of an identity provider to users.
  *
- * 1. A person is identified only by issuer and subject. If a locally created user already has the person's name, that
- *    user is a different person, and the name of the new user gets a suffix. Nobody can take over a user by choosing a
- *    name at the provider.
+ * 1. A person is identified only by issuer and subject. If a user of this service already has the person's name, the
+ *    new user's name gets a suffix. Therefore, nobody can take over a user by choosing a name at the provider.
  * 2. Each sign-in sets the user's rights from the person's current groups. Sessions that have more rights end, and the
  *    audit log records the changes.
  * 3. If no group grants rights to a person any more, the user is kept for the audit log, without rights or sessions.
@@ -62,8 +61,8 @@ export class OperatorIdentities {
   ) {}
 
   /**
-   * Returns the user of a person; the first sign-in creates the user. Returns null for a user who was disabled in this
-   * service.
+   * Returns the user of a person. The person's first sign-in creates the user. Returns null for a user who was disabled
+   * in this service.
    *
    * @throws DomainError last_operator
    */

@@ -8,7 +8,7 @@ export class OperatorIdentity {
 
   /**
    * The identifier of the person at the provider. Names and e-mail addresses do not identify a person, because they can
-   * be given to other people later.
+   * later be given to other people.
    */
   @PrimaryColumn('text')
   subject: string;

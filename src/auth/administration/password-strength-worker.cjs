@@ -7,8 +7,8 @@ const english = require('@zxcvbn-ts/language-en');
 const estimator = new ZxcvbnFactory({
   dictionary: { ...common.dictionary, ...english.dictionary },
   graphs: common.adjacencyGraphs,
-  // Limits the substitutions that are tried: with the default of 100, the estimate takes seconds for a password made
-  // only of look-alike characters.
+  // Limits the number of substitutions that are tried. With the default of 100, the estimate takes seconds for a
+  // password that consists only of look-alike characters.
   l33tMaxSubstitutions: 10,
 });
 

@@ -5,11 +5,14 @@ import { fault } from '../../platform/validation/rules.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
 const LEAST_GUESSES = 1e8;
-/** Matches the characters that may separate repetitions of a user name. They do not make a password harder to guess. */
+/**
+ * Matches the characters that may separate repetitions of a user name. Such characters do not make a password harder to
+ * guess.
+ */
 const SEPARATORS = /[\s._@+-]/g;
 /**
- * The idle time, in milliseconds, after which the thread that estimates password strength stops. Its word lists occupy
- * 34 MB and take 0.2 s to load.
+ * The idle time, in milliseconds, after which the thread that estimates password strength stops. The thread's word
+ * lists occupy 34 MB and take 0.2 s to load.
  */
 const IDLE_MS = 60_000;
 
@@ -20,7 +23,7 @@ export class PasswordStrength implements OnApplicationShutdown {
     join(__dirname, 'password-strength-worker.cjs'),
     { resourceLimits: { maxOldGenerationSizeMb: 128 } },
   );
-  /** The last of the queued estimates of password strength, which run one after another. */
+  /** The last estimate in the queue. Estimates of password strength run one after another. */
   private last: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | undefined;
 

@@ -1,7 +1,4 @@
-/**
- * User names that are reserved because the audit log uses them for actors that are not a single user: the service
- * itself, and several users at a time.
- */
+/** The reserved user names. The audit log uses these names for the service itself, and for several users at a time. */
 const RESERVED: ReadonlySet<string> = new Set(['system', 'several']);
 
 /**

@@ -49,12 +49,12 @@ interface Changes {
 
 export interface ChangedUser extends LoggedIn {
   readonly disabled: boolean;
-  /** The members of the user, `scopes` or `account_codes`, that the change has extended or reduced. */
+  /** The members of the user that the change has extended or reduced: `scopes`, `account_codes` or both. */
   readonly changedRights: readonly ('scopes' | 'account_codes')[];
 }
 
 /**
- * Changes users, for the web console, the command line and identity provider groups.
+ * Changes users on behalf of the web console, the command line and the groups of the identity provider.
  *
  * 1. Triggers end the affected token families when a scope, account or subscription is removed, the password is
  *    changed, or the user is disabled.

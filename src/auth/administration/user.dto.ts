@@ -32,8 +32,8 @@ declareFaults({
 const MOST_ACCOUNTS = 1000;
 
 /**
- * The rule for a new user name: no invisible or look-alike characters, and not only dots, because the name is also a
- * segment of URL paths.
+ * The rule for a new user name. The rule forbids invisible and look-alike characters. It also forbids a name that
+ * consists only of dots, because the name is a segment of URL paths.
  */
 const newUsername = text({
   min: 1,
@@ -44,12 +44,15 @@ const newUsername = text({
   accepts: (value) => !/^\.+$/.test(value) && !isReservedName(value),
   example: 'integration-user',
 });
-/** The rule for a user name in a path. The response to a name that no user can have is 404, as for an unknown name. */
+/**
+ * The rule for a user name in a path. The rule accepts even a name that no user can have. The response for such a name
+ * is 404, as for an unknown name.
+ */
 const username = text({ min: 1, max: 100, example: 'integration-user' });
 const passwordText = text({ min: 12, max: 128 });
 /**
  * The rule for a new password. All unsuitable passwords are reported with the same fault code. password-strength.ts
- * judges passwords that are long enough.
+ * checks the passwords that are long enough.
  */
 const password: Rule = {
   schema: passwordText.schema,

@@ -140,8 +140,9 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
   }
 
   /**
-   * Returns a fault if the user cannot have a password in this service. An operator could not use the password if
-   * operators must sign in at an identity provider. A user of the identity provider would get a second way to sign in.
+   * Returns a fault if the user must not have a password in this service. An operator could not use a password if
+   * operators must sign in at an identity provider. For a user of the identity provider, a password would be a second
+   * way to sign in.
    */
   private async elsewhere(username: string, scopes: readonly Scope[] | undefined): Promise<readonly Fault[]> {
     if (await this.identities.areOf(username))

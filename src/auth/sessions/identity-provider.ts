@@ -18,8 +18,8 @@ const TIMEOUT_S = 10;
 export const SIGN_IN_S = 600;
 const PURPOSE = 'operator sign-in';
 /**
- * The allowed form of the `sub` claim: 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub` would not
- * distinguish one person from another.
+ * The allowed form of the `sub` claim, which has 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub`
+ * would not distinguish one person from another.
  */
 const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
 
@@ -46,27 +46,25 @@ export interface SignedIn {
 
 /** Thrown if the sign-in was not started in this browser, or took too long. */
 export class UnknownAttempt extends Error {}
-/**
- * Thrown if the provider omitted the person's groups, for example because there are too many. The person may still have
- * groups.
- */
+/** Thrown if the provider omitted the person's groups, for example because the person has too many groups. */
 export class GroupsUnknown extends Error {}
 /** Thrown if the provider or the person declined the sign-in. */
 export class SignInDenied extends Error {}
 
 /**
- * Signs operators in at the organisation's OpenID Connect provider, by authorization code (OpenID Connect Core §3.1).
+ * Signs operators in at the organisation's OpenID Connect provider, with the authorization code flow (OpenID Connect
+ * Core §3.1).
  *
  * 1. `begin` creates a state, a nonce and a PKCE verifier (RFC 7636). The browser keeps all three, encrypted, in a
  *    cookie, so that no process has to store them.
  * 2. The browser is redirected to the provider and returns with a code and the state.
- * 3. `finish` works only with the cookie of step 1, and only once: the state is compared with the cookie and recorded
- *    as used, even when the sign-in fails. The code is exchanged with the verifier and the client's secret. The ID
- *    token's signature, issuer, audience, time and nonce are checked. The groups are read from the ID token, or from
- *    the provider's user information.
+ * 3. `finish` works only with the cookie of step 1, and only once. It compares the state with the cookie. It records
+ *    the state as used even when the sign-in fails. The code is exchanged for an ID token, with the verifier and the
+ *    client's secret. The ID token's signature, issuer, audience, time and nonce are checked. The groups are read from
+ *    the ID token, or from the provider's user information.
  *
- * Never trust a claim from anywhere except an ID token that passed step 3 (names and groups may also come from the user
- * information). Never store a token of the provider.
+ * Never trust a claim unless it is from an ID token that passed the checks of step 3. Only names and groups may also be
+ * from the user information. Never store a token of the provider.
  */
 @Injectable()
 export class IdentityProvider {
@@ -108,7 +106,7 @@ export class IdentityProvider {
   /**
    * Finishes a sign-in.
    * @param query the query string of the address to which the browser returned
-   * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and openid-client's errors for an invalid response of the
+   * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and openid-client's errors for an invalid response from the
    * provider
    */
   async finish(kept: string | null, query: string): Promise<SignedIn> {
@@ -147,7 +145,7 @@ export class IdentityProvider {
   /**
    * Returns the address at which the browser ends its session at the provider and is redirected back (OpenID Connect
    * RP-Initiated Logout §2). Returns null if the provider has no such address. The service keeps no ID token that it
-   * could send as a hint, so the provider may ask the person to confirm.
+   * could send as a hint, so the provider may ask the person to confirm the sign-out.
    */
   async signOutAddress(): Promise<URL | null> {
     const provider = await this.discovered();
@@ -184,8 +182,8 @@ export class IdentityProvider {
 
   private async discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
     const oidc = await import('openid-client');
-    // Requests over http are allowed if the issuer's address begins with http. The settings accept such an address only
-    // for a provider on this machine.
+    // Requests over HTTP are allowed if the issuer's address begins with `http:`. The settings accept such an address
+    // only for a provider on this machine.
     const onThisMachine = issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
     return oidc.discovery(issuer, clientId, undefined, oidc.ClientSecretBasic(clientSecret), {
       execute: [...onThisMachine, oidc.enableNonRepudiationChecks],

@@ -4,8 +4,8 @@ import { HttpConfig } from '../../platform/http/http.config.js';
 
 /**
  * Sets and reads the console's cookies. Scripts cannot read them, and pages of other sites cannot make a browser send
- * them with an API call (`SameSite`). If their names have the prefix `__Host-`, no neighbouring host can set them
- * either.
+ * them with an API call (`SameSite`). If the names of the cookies have the prefix `__Host-`, other hosts of the same
+ * domain cannot set the cookies either.
  */
 @Injectable()
 export class ConsoleCookies {
@@ -21,8 +21,8 @@ export class ConsoleCookies {
   }
 
   /**
-   * Returns the names of the request's cookies that begin with the given prefix, in the order of the header: oldest
-   * first (RFC 6265 §5.4).
+   * Returns the names of the request's cookies, if they begin with the given prefix. The names have the same order as
+   * in the header, which is oldest first (RFC 6265 §5.4).
    */
   namesWith(request: Request, prefix: string): string[] {
     const own = this.nameOf('');
@@ -33,7 +33,7 @@ export class ConsoleCookies {
   /**
    * Sets a cookie in the response.
    * @param value the value, which consists of base64url characters
-   * @param maxAgeS the cookie's lifetime; omitted for a cookie that the browser deletes when it closes
+   * @param maxAgeS the cookie's lifetime in seconds; if omitted, the browser deletes the cookie when the browser closes
    */
   set(response: Response, name: string, value: string, sameSite: 'strict' | 'lax', maxAgeS?: number): void {
     const life = maxAgeS === undefined ? {} : { maxAge: maxAgeS * 1000 };

@@ -22,8 +22,8 @@ import { TokenRefusals } from '../tokens/token-refusals.js';
 import { TokenRequestLimit } from '../tokens/token-request-limit.js';
 
 /**
- * The problem for every refused sign-in: the password is wrong, or the user is unknown, disabled, locked or not
- * allowed to use the console.
+ * The problem for every refused sign-in. Its cause is a wrong password, or a user who is unknown, disabled, locked or
+ * not allowed to use the console.
  */
 const signInRefused = defineProblem(
   'sign_in_refused',
@@ -71,8 +71,8 @@ const SignsOut = (summary: string) =>
   );
 
 /**
- * Serves operators' sessions in the console. Every other route accepts a session instead of a token if the request has
- * the session's cookie and the `Console-Request: 1` header, and has no `Authorization` header.
+ * Serves operators' sessions in the console. Every other route accepts a session instead of a token. The request must
+ * have the session's cookie and the `Console-Request: 1` header, and no `Authorization` header.
  */
 @ApiTags('Console')
 @Controller('console')
@@ -125,8 +125,8 @@ export class ConsoleSessionController {
     await this.limit.count(network, response).catch((error: unknown) => {
       throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
     });
-    // At the console's sign-in form, a lock-out applies to one address only. The form is public: wrong guesses from one
-    // address must not lock out people at other addresses.
+    // At the console's sign-in form, a lock-out applies to one address only. The form is public, and wrong guesses from
+    // one address must not lock out people at other addresses.
     const from = this.pseudonyms.of('address', network).toString('hex');
     const { user, patienceS } = await this.login.verify({
       username,

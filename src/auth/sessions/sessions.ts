@@ -18,8 +18,8 @@ import { TokenStore, type Origin } from '../tokens/token-store.js';
  */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
 /**
- * The scopes that a console session can have: all except `launch`. With the `results` scope, users see the photos and
- * links of results.
+ * The scopes that a console session can have. These are all scopes except `launch`. With the `results` scope, users see
+ * the photos and video links of results.
  */
 const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'launch');
 
@@ -67,10 +67,10 @@ export interface SessionView {
  * Manages sessions of operators and partners in the console.
  *
  * 1. A session is a token family of the console's own application. Its only access token is in the cookie, and the
- *    token's hash is in the table. A session therefore survives restarts, works in every process, and ends whenever
- *    tokens end: when the password is changed, the user is disabled or a scope is removed.
- * 2. A call with the cookie is accepted only with the header that our own pages add. The token is valid only in the
- *    cookie.
+ *    token's hash is in the database. A session therefore survives restarts and works in every process. It ends
+ *    whenever tokens end, which is when the password is changed, the user is disabled or a scope is removed.
+ * 2. A call with the cookie is accepted only with the `Console-Request` header, which the console's own pages add. The
+ *    token is valid only in the cookie.
  * 3. Every call extends the session until {@link IDLE_S} from now, but never beyond the expiry of the token family.
  * 4. A sign-in creates a new token, and ends the browser's previous session.
  */

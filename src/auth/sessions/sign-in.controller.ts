@@ -26,7 +26,7 @@ import { sendSignInPage } from './sign-in-page.js';
 import { lastOperator } from '../administration/user-rights.js';
 
 /**
- * The beginning of the names of cookies for unfinished sign-ins. Each sign-in has its own cookie, so that sign-ins in
+ * The prefix of the names of the cookies for unfinished sign-ins. Each sign-in has its own cookie, so that sign-ins in
  * two tabs do not interfere.
  */
 const COOKIE = 'console-sign-in-';
@@ -135,8 +135,8 @@ export class ConsoleSignInController {
   }
 
   /**
-   * Sends a page to the last operator if no group grants `admin` to that person any more. The page says that another
-   * user must get `admin` first. Until then, the person keeps all rights.
+   * Sends a page to the last operator, to whom no group grants `admin` any more. The page says that another user must
+   * get `admin` first. Until then, the last operator keeps all rights.
    */
   private keepLastOperator(response: Response): void {
     this.logger.warn(

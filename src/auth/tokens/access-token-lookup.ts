@@ -6,8 +6,7 @@ import type { Caller, Scope } from '../../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../../platform/secrets.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// The statement that looks tokens up is the complete rule for valid access tokens: a token that it does not return is
-// invalid.
+// This statement alone decides which access tokens are valid. A token that the statement does not return is invalid.
 const FIND_VALID = prepared(
   'access-token-find-valid',
   `SELECT asked.n::int, token.scopes, coalesce(family.username, family.consumer_key) AS username, family.consumer_key,
@@ -38,8 +37,8 @@ interface ValidRow {
 }
 
 /**
- * Looks up the caller of an access token, with one prepared statement and without a cache. In every process, the next
- * request therefore fails if the token was revoked, the user disabled or the account removed.
+ * Looks up the caller of an access token, with one prepared statement and without a cache. After a token was revoked, a
+ * user was disabled or an account was removed, the next request therefore fails in every process.
  *
  * The tokens of concurrent requests are batched, and each token is looked up once per batch. Under load, batching is as
  * fast as a cache.

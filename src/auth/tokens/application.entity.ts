@@ -28,11 +28,11 @@ export class Application {
   @Column('text', { array: true })
   grants: Grant[];
 
-  /** The accounts of the application when it is itself the caller (`client_credentials`). */
+  /** The accounts that the application may use when it is itself the caller (`client_credentials`). */
   @Column('text', { array: true, default: '{}' })
   account_codes: string[];
 
-  /** The subscriptions of the application when it is itself the caller. */
+  /** The subscriptions that the application may use when it is itself the caller. */
   @Column('uuid', { array: true, default: '{}' })
   subscription_ids: string[];
 

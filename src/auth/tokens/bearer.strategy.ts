@@ -8,9 +8,9 @@ import type { AccessTokenLookup } from './access-token-lookup.js';
 /**
  * The part of a request that Passport may read.
  *
- * It contains only the headers, because the strategy would also accept a token in the query or body of a whole request
- * (RFC 6750 §2.2, §2.3). It also contains the token lookup, because all Nest applications in a process share Passport's
- * list of strategies, but each has its own lookup.
+ * The query and the body are left out, because the strategy would also accept a token in them (RFC 6750 §2.2, §2.3).
+ * The token lookup is added, because all Nest applications in a process share Passport's list of strategies, but each
+ * application has its own lookup.
  */
 export interface BearerRequest {
   headers: IncomingHttpHeaders;

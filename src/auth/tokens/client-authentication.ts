@@ -28,7 +28,7 @@ export interface Client {
   readonly grants: Grant[];
 }
 
-/** Authenticates clients with HTTP Basic, by consumer key and secret, and with no other method (RFC 6749 §2.3). */
+/** Authenticates clients by consumer key and secret, with HTTP Basic and no other method (RFC 6749 §2.3). */
 @Injectable()
 export class ClientAuthentication {
   constructor(private readonly database: Database) {}

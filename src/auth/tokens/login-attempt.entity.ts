@@ -2,8 +2,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
  * Counts consecutive wrong passwords for a user name in token requests of one application, whether or not the user
- * exists. Guesses in one application therefore lock nobody out of another application. The row with the empty consumer
- * key counts the wrong passwords of an hour in all applications.
+ * exists. Guesses in one application therefore lock nobody out of another application. The row with an empty consumer
+ * key counts the wrong passwords for the user name in one hour, in all applications together.
  */
 @Entity('login_attempts')
 export class LoginAttempt {

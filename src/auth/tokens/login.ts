@@ -12,7 +12,7 @@ const FIND = prepared(
   `SELECT username, password_hash, scopes, disabled FROM users WHERE username = $1`,
 );
 
-// Records the result of a sign-in attempt. $2: 1 after a wrong password, 0 after a right one; $3: the number of
+// Records the result of a sign-in attempt. $2: 1 after a wrong password, 0 after the right password; $3: the number of
 // failures that locks the name; $4: the seconds for which failures are remembered; $5: the application or, for the
 // console's public form, the address for which the name is locked. While a name is locked, its expiry does not change,
 // and later attempts set the number of failures to $3 + 1. The failure that locked the name can therefore be
@@ -84,12 +84,9 @@ interface Attempt {
   readonly username: string;
   readonly password: string;
   readonly application: string;
-  /**
-   * The part of the service in which wrong passwords lock the name: the application or, for the console's public form,
-   * one address.
-   */
+  /** The application for which wrong passwords lock the name or, at the console's public form, the address. */
   readonly within: string;
-  /** The flow of this attempt in the fair queue for hashing passwords. */
+  /** The group and the caller for which this attempt waits in the fair queue for hashing passwords. */
   readonly flow: Flow;
 }
 
@@ -110,15 +107,16 @@ interface Verdict {
  *    so that the check takes equally long.
  * 2. If there were wrong guesses, lock the row that counts them for the name. Beyond the ceiling ({@link CEILING} wrong
  *    guesses in an hour), no password is accepted.
- * 3. Record the result in one statement. Its row lock serializes the attempts for one name in one application. A right
- *    password counts only if the name was not locked before. Parallel guesses are therefore no better than sequential
- *    guesses.
- * 4. A wrong password that was checked counts for the name. A refused attempt does not count: an application cannot
- *    exhaust the ceiling by guessing a name that it has locked itself, and nobody can extend a lock-out.
+ * 3. Record the result in one statement. The row lock of the statement serializes the attempts for one name in one
+ *    application. A right password counts only if the name was not locked before. Parallel guesses are therefore no
+ *    better than sequential guesses.
+ * 4. A wrong password that was checked counts for the name. An attempt that is refused because the name is locked does
+ *    not count. Therefore, an application that has locked a name itself cannot exhaust the ceiling for the name by more
+ *    guesses, and nobody can extend a lock-out.
  *
- * Rows are locked in the order of steps 2 and 3. Never respond before all steps are done, and never distinguish
- * refusals: the response is the same for an unknown user, a wrong password, a disabled user and a locked name. Beyond
- * the ceiling the console shows a waiting time, for known and unknown names alike.
+ * Rows are locked in the order of steps 2 and 3. Never respond before all steps are done. Never distinguish refusals:
+ * the response is the same for an unknown user, a wrong password, a disabled user and a locked name. Beyond the
+ * ceiling, the console shows a waiting time, for known and unknown names alike.
  */
 @Injectable()
 export class Login {

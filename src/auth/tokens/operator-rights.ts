@@ -43,7 +43,8 @@ export function groupsIn(claims: Readonly<Record<string, unknown>>, groupsClaim:
   const claim = claims[groupsClaim];
   if (claim === undefined || claim === null) return areLeftOut(claims, groupsClaim) ? null : [];
   const values = Array.isArray(claim) ? (claim as unknown[]) : [claim];
-  // A value that is not a string may be a group that this service cannot read. The groups then count as unknown.
+  // A value that is not a string may be a group that this service cannot read. In this case, the person's groups count
+  // as unknown.
   return values.every((value) => typeof value === 'string') ? values : null;
 }
 
@@ -54,7 +55,7 @@ function areLeftOut(claims: Readonly<Record<string, unknown>>, groupsClaim: stri
 }
 
 /**
- * Returns the SQL condition that is true for a token family that must be refused, because its user (`users`) is an
+ * Returns the SQL condition for the token families that must be refused. The user (`users`) of such a family is an
  * operator who signed in with a password.
  */
 export function isRefusedPassword(byPassword: string, passwordsAreOff: string): string {

@@ -18,13 +18,14 @@ export const PROCESSES = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MOST_WAITING = 128;
 const RETRY_AFTER_S = 2;
 /**
- * The maximum time in the queue, in milliseconds. It is long enough for a busy machine, and shorter than the 30 s after
- * which an idle connection is closed.
+ * The maximum time for which a password waits in the queue, in milliseconds. It is long enough for a busy machine, and
+ * shorter than the 30 s after which an idle connection is closed.
  */
 const MOST_WAIT_MS = 20_000;
 /**
- * The pauses after a hash, as multiples of the hash's processor time. If other entries wait, the hashing process pauses
- * for {@link REST_OF_PROCESS}. A group of callers that still has entries pauses for {@link REST_OF_GROUP}.
+ * The pauses after a hash, as multiples of the hash's processor time. If other entries wait in the queue, the hashing
+ * process pauses for {@link REST_OF_PROCESS}. A group of callers that still has entries pauses for {@link
+ * REST_OF_GROUP}.
  */
 const REST_OF_PROCESS = 1;
 const REST_OF_GROUP = 4;
@@ -37,8 +38,8 @@ const ADMINISTRATION = 'administration';
 type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };
 
 /**
- * The result that a hashing process reports. `ms` is the processor time of the hash, without other work on the same
- * core.
+ * The result that a hashing process reports. `ms` is the processor time of the hash. Other work on the same core does
+ * not count.
  */
 interface Hashed {
   readonly value: string | boolean;
@@ -63,17 +64,17 @@ function newProcess(): HashingProcess {
 }
 
 /**
- * Hashes passwords with argon2id, in processes of low priority. Each hash allocates and frees 19 MiB, which in a thread
- * of this process would delay all its other threads.
+ * Hashes passwords with argon2id, in processes of low priority. Each hash allocates and frees 19 MiB. In a thread of
+ * this process, a hash would therefore delay all other threads.
  *
- * 1. Every hash waits in one fair queue. Applications are served in turn, and so are the addresses within one
- *    application. All unauthenticated callers of the console's form together count as one application.
- * 2. When the queue is full, the newest entry of the longest flow is refused with 503. An entry that waits too long is
- *    also refused.
+ * 1. Every hash waits in one fair queue. The queue serves groups of callers in turn, and the callers of each group in
+ *    turn. Each application is a group, and its callers are addresses. The console's sign-in form is a group, too.
+ * 2. When the queue is full, the newest entry of the caller with the most entries, in the group with the most entries,
+ *    is refused with 503. An entry that waits too long is also refused.
  * 3. A group that still has waiting entries pauses after each hash for {@link REST_OF_GROUP} times the processor time
  *    of its last hash. A flood therefore takes a fifth of a core, and the latency of other requests stays low.
  *
- * Never hash a password outside this queue: that would delay all other requests.
+ * Never hash a password outside this queue, because the hash would delay all other requests.
  */
 @Injectable()
 export class Passwords implements OnApplicationShutdown {
@@ -84,8 +85,8 @@ export class Passwords implements OnApplicationShutdown {
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**
-   * A hash that matches no password. The passwords of unknown users are verified against it, so that the check takes
-   * equally long.
+   * A hash that matches no password. The password of an unknown user is compared with this hash, so that the check
+   * takes as long as for a known user.
    */
   private readonly decoy = decoyHash();
 
@@ -96,7 +97,7 @@ export class Passwords implements OnApplicationShutdown {
     await Promise.all(this.processes.map((process) => process.end()));
   }
 
-  /** Hashes a new password. The fair queue serves the operators who set passwords in turn. */
+  /** Hashes a new password. In the fair queue, the operators who set passwords are served in turn. */
   async hash(password: string): Promise<string> {
     const member = requestContext().caller?.username ?? '';
     return (await this.inTurn({ group: ADMINISTRATION, member }, { password, cost: COST })) as string;

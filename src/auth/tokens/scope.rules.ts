@@ -1,6 +1,6 @@
 import type { Scope } from '../../platform/context/caller.js';
 
-/** A list of scopes: tokens that are separated by single spaces (RFC 6749 §3.3). */
+/** Matches a list of scopes that are separated by single spaces (RFC 6749 §3.3). */
 const SCOPE_LIST = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /**
@@ -22,8 +22,8 @@ export function isOperator(scopes: readonly Scope[]): boolean {
 }
 
 /**
- * Returns whether a user with these scopes may sign in to the console: an operator, or a partner, which sees only its
- * own pages.
+ * Returns whether a user with these scopes may sign in to the console. Operators may sign in, and so may partners,
+ * which see only their own pages.
  */
 export function mayUseConsole(scopes: readonly Scope[]): boolean {
   return isOperator(scopes) || scopes.includes('partner');

@@ -33,14 +33,14 @@ export interface TokenAnswer {
  *
  *   before this file    quota of the address · client authentication (§2.3) · form (§3.2, token.guard.ts)
  *   1. grant_type is sent                           invalid_request         §5.2
- *   2. the service knows it                         unsupported_grant_type  §5.2
+ *   2. the service supports it                      unsupported_grant_type  §5.2
  *   3. the client may use it                        unauthorized_client     §5.2
  *   4. the parameters of the grant are sent         invalid_request         §4.3.2, §6 (client_credentials: none)
  *   5. the password or refresh token is valid       invalid_grant           §4.3.3, §6, §10.4
  *   6. the scope is within what may be granted      invalid_scope           §3.3, §6
  *
- * Nothing is written before the last check has passed, except that a refused password is counted (§4.3.2) and that a
- * refresh token used for the second time ends its family (§10.4).
+ * Nothing is written before the last check has passed, with two exceptions. A refused password is counted (§4.3.2), and
+ * a refresh token that is used for the second time ends its family (§10.4).
  */
 @Injectable()
 export class TokenEndpoint {
@@ -114,12 +114,12 @@ export class TokenEndpoint {
     const asked = form.get('scope');
     const answer = await this.unitOfWork.run(async () => {
       const held = await this.store.lockRefreshToken(token);
-      // RFC 6749 §10.4: a refresh token is bound to its client. If another client presents the token, the token is not
+      // A refresh token is bound to its client (RFC 6749 §10.4). If another client presents the token, the token is not
       // used up and its family does not end.
       if (held?.consumer_key !== client.consumer_key || !held.usable) throw invalidRefreshToken();
       if (held.used) {
-        // The refresh token was used twice. RFC 6749 §10.4, RFC 9700 §4.14.2: either of its two users may be a thief,
-        // so both lose access.
+        // The refresh token was used twice. Either of its two users may be a thief, so both lose access (RFC 6749
+        // §10.4, RFC 9700 §4.14.2).
         await this.store.endFamily(held.family_id);
         actFor(held.username, client, []);
         this.unitOfWork.audit('token.reuse', held.family_id);
@@ -132,15 +132,16 @@ export class TokenEndpoint {
       this.unitOfWork.audit('token.refresh', held.family_id);
       return this.answer(pair, scopes);
     });
-    // The error is thrown only after the transaction, because a rollback would restore the token family.
+    // The error is thrown only after the transaction. Inside the transaction, it would cause a rollback, which would
+    // restore the token family.
     if (!answer) throw invalidRefreshToken();
     return answer;
   }
 
   /**
-   * Revokes a token (RFC 7009): an access token alone, or a refresh token with its whole family. An unknown token is
-   * not an error (§2.2). A token of another client stays valid, and there is no error, so that the response does not
-   * reveal the token's owner.
+   * Revokes a token (RFC 7009). An access token is revoked alone; a refresh token is revoked with its whole family. An
+   * unknown token is not an error (§2.2). A token of another client stays valid. This is not an error either, so that
+   * the response does not reveal the token's owner.
    */
   async revoke(client: Client, form: Form): Promise<void> {
     const token = form.require('token');
@@ -165,7 +166,8 @@ export class TokenEndpoint {
         active: true,
         scope: [...caller.scopes].sort().join(' '),
         client_id: caller.consumerKey,
-        // RFC 7662 §2.2: `username` is a person's name. If the application itself is the caller, there is no user name.
+        // `username` is the name of a person (RFC 7662 §2.2). If the application itself is the caller, there is no user
+        // name.
         username: caller.username === caller.consumerKey ? undefined : caller.username,
         sub: caller.username,
         token_type: 'Bearer',
@@ -208,7 +210,7 @@ function invalidScope(): OAuthError {
   return new OAuthError('invalid_scope', 'The scope is malformed or unknown, or may not be granted.');
 }
 
-/** Records the caller of the request, for the audit entries and the log: the user, or the application itself. */
+/** Records the user or the application as the caller of the request, for the audit entries and the log. */
 function actFor(username: string, client: Client, scopes: readonly Scope[]): void {
   requestContext().caller = {
     username,

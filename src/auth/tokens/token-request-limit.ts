@@ -23,15 +23,15 @@ const WINDOW_S = 60;
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Limits token requests per minute for each address, counted by all processes together. The package
- * rate-limiter-flexible was considered, but it does not limit the number of keys in its memory, and its PostgreSQL
+ * Limits the number of token requests from each address in a minute. All processes share the counts. The package
+ * rate-limiter-flexible is not used, because it does not limit the number of keys in its memory, and its PostgreSQL
  * store needs its own table.
  */
 @Injectable()
 export class TokenRequestLimit {
   /**
-   * The addresses over their quota, each with the end of its block. The process refuses requests from these addresses
-   * without a query.
+   * The addresses that have exceeded their quota, each with the time at which its block ends. The process refuses
+   * requests from these addresses without a query.
    */
   private readonly exhausted = new Map<string, number>();
 

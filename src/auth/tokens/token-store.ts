@@ -48,8 +48,8 @@ const START_OWN_FAMILY = prepared(
   acrossAccounts.rights,
 );
 
-// Locks a refresh token. Of parallel requests with the same token, the first request uses it, and the other requests
-// then see that it was used.
+// Locks a refresh token. Of parallel requests with the same token, the first request uses the token. The other requests
+// then see that the token was used.
 const LOCK_REFRESH_TOKEN = prepared(
   'token-lock-refresh-token',
   `SELECT family.family_id, family.consumer_key, family.username, family.scopes,

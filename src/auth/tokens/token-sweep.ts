@@ -10,8 +10,8 @@ import { isRefusedPassword } from './operator-rights.js';
 const BATCH = 500;
 
 /**
- * The statements of the sweep. Their order matters: a family is deleted, with its refresh tokens, when it has no access
- * token left.
+ * The statements of the sweep. Their order matters: expired access tokens are deleted first, because a family is
+ * deleted, with its refresh tokens, only when it has no access tokens left.
  */
 const CHORES = [
   `DELETE FROM access_tokens WHERE token_hash IN (
@@ -31,8 +31,8 @@ const CHORES = [
 ];
 
 /**
- * Ends operators' token families that began with a password. There are such families if another process or an earlier
- * run of the service allowed operators to sign in with a password.
+ * Ends operators' token families that began with a password. Such families exist if another process or an earlier run
+ * of the service allowed operators to sign in with a password.
  */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (
   SELECT family_id FROM token_families family JOIN users USING (username)

@@ -19,7 +19,10 @@ import { TokenEndpoint, type TokenAnswer } from './token-endpoint.js';
 import { TokenErrorFilter } from './token.errors.js';
 import { Counted, TokenGuard, type TokenRequest } from './token.guard.js';
 
-/** Serves the token service: RFC 6749 (password, refresh_token and client_credentials), RFC 7009 and RFC 7662. */
+/**
+ * Serves the token service according to RFC 6749 (with the grants password, refresh_token and client_credentials), RFC
+ * 7009 and RFC 7662.
+ */
 @ApiTags('Token service')
 @Controller()
 @UseGuards(TokenGuard)

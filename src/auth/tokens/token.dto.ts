@@ -11,8 +11,8 @@ import { PARAMETER } from './token.form.js';
 // The service reads its forms and writes its errors as the RFCs prescribe.
 
 /**
- * The schema of a token: 256 random bits in base64url. If the CELL setting is a letter, the token begins with that
- * letter.
+ * The schema of a token, which consists of 256 random bits in base64url. If the CELL setting is a letter, the token
+ * begins with that letter.
  */
 const token = text({ min: 43, max: 44, pattern: GENERATED_TOKEN }).schema;
 const scope = text({ max: 200, pattern: /^([a-z]+( [a-z]+)*)?$/ }).schema;
@@ -178,6 +178,6 @@ export function OAuthProblems(...more: number[]) {
 
 /**
  * An empty object, as the response to a revocation. RFC 7009 §2.2 requires no body, but some clients refuse a response
- * without one.
+ * without a body.
  */
 export class RevokedModel {}

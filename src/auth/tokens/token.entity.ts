@@ -1,7 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../platform/context/caller.js';
 
-/** A token family: all tokens that descend from one grant. They are ended together. */
+/**
+ * A token family, which consists of all tokens that descend from one grant. The tokens of a family are ended together.
+ */
 @Entity('token_families')
 export class TokenFamily {
   @PrimaryColumn('uuid')

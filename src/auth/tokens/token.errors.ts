@@ -43,7 +43,7 @@ export function invalidClient(): OAuthError {
     'invalid_client',
     'Authenticate with the consumer key and secret of an application by HTTP Basic.',
     401,
-    // RFC 6749 §5.2: the response names the authentication scheme that the client used. Basic is the only scheme.
+    // The response names the authentication scheme that the client used (RFC 6749 §5.2). Basic is the only scheme.
     { 'WWW-Authenticate': `Basic realm="${REALM}"` },
   );
 }

@@ -96,7 +96,7 @@ export function parseForm(bytes: Buffer): Form {
     if (pair === '') continue;
     const at = pair.indexOf('=');
     const name = decode(at < 0 ? pair : pair.slice(0, at));
-    // RFC 6749 §3.2: each parameter of a token request may appear only once.
+    // Each parameter of a token request may appear only once (RFC 6749 §3.2).
     if (values.has(name)) throw invalidRequest('A parameter is sent more than once.');
     values.set(name, at < 0 ? '' : decode(pair.slice(at + 1)));
   }

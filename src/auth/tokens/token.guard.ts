@@ -45,8 +45,8 @@ export class TokenGuard implements CanActivate {
     });
 
     request.body = await readForm(request, response);
-    // RFC 6749 §2.3: a request uses one authentication method. A `client_id` in the body must be the client that the
-    // Authorization header names.
+    // A request uses only one authentication method (RFC 6749 §2.3). A `client_id` in the body must name the same
+    // client as the Authorization header.
     if (request.body.get('client_secret') !== undefined)
       throw invalidRequest('The consumer secret must be sent by HTTP Basic alone.');
     const clientId = request.body.get('client_id');

@@ -39,8 +39,8 @@ class RecordPath {
 }
 
 /**
- * Serves the routes on which operators read eligibility records. decisions.controller.ts serves the routes for their
- * decisions.
+ * Serves the routes on which operators read eligibility records. decisions.controller.ts serves the routes for
+ * operators' decisions.
  */
 @ApiTags('Administration')
 @Controller('admin/eligibilities')

@@ -7,18 +7,19 @@ import { CountAttempts, type AttemptCount } from '../notifications.queries.js';
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
 /**
- * The number of most recent hours whose counts may still change: an attempt counts in the hour in which it started, but
- * is recorded when it ends.
+ * The number of most recent hours whose counts may still change. An attempt is recorded when it ends, but it counts in
+ * the hour in which it started.
  */
 const OPEN_HOURS = 2;
 /**
- * The maximum share of the process's time that is spent on counting attempts, because counting many attempts is slow.
+ * The maximum share of the process's time that counting attempts may take. The share is limited, because counting many
+ * attempts is slow.
  */
 const SHARE = 1 / 20;
 
 /**
- * Counts delivery attempts by account and hour. $1: the start of the first hour. For each partner, one range of a
- * covering index is read.
+ * Counts delivery attempts by account and hour. $1: the start of the first hour. The statement reads one range of a
+ * covering index for each partner.
  */
 const COUNT = prepared(
   'attempt-hours-count',
@@ -31,7 +32,10 @@ const COUNT = prepared(
   acrossAccounts.figures,
 );
 
-/** Counts delivery attempts by account and hour. A process counts each past hour only once. */
+/**
+ * Counts delivery attempts by account and hour. The process keeps the counts of an hour that can no longer change, and
+ * does not count that hour again.
+ */
 @Injectable()
 @QueryHandler(CountAttempts)
 export class AttemptHours implements IQueryHandler<CountAttempts> {

@@ -14,9 +14,8 @@ import type { Outcome } from './outcome-writer.js';
 import { tracedPut } from './traced-put.js';
 
 /**
- * Sends a claimed notification as soon as one of the partner's concurrency slots and a connection to the partner are
- * free. The notification is not sent if the attempt may no longer start by then, for example because too much of the
- * lease has passed.
+ * Sends a claimed notification as soon as a connection to the partner is free. If the attempt may no longer start by
+ * then, for example because too much of the lease has passed, the notification is not sent.
  */
 export class AttemptSender {
   constructor(
@@ -50,7 +49,7 @@ export class AttemptSender {
   private async put(item: Held, profile: PartnerProfile, { pace }: PartnerQueue<Held>): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
-    // When the connection is open, the service checks again whether the attempt may start: the partner may have
+    // When the connection is open, the service checks again whether the attempt may start, because the partner may have
     // answered "busy" in the meantime.
     const mayBegin = () => {
       const now = performance.now();
@@ -68,7 +67,10 @@ function folderOf({ change_reason }: Held): Folder {
   return isRecordChange(change_reason) ? 'changes' : 'notifications';
 }
 
-/** Returns the outcome of an attempt, from the result of its HTTP request and the partner's current request rate. */
+/**
+ * Returns the outcome to record for an attempt. The outcome contains the result of the HTTP request, and values that
+ * depend on the partner's settings and pace.
+ */
 export function judged(
   item: Held,
   at: Date,

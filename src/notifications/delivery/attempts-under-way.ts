@@ -3,21 +3,22 @@ import type { Logger } from '../../platform/observability/logger.js';
 import { BEGUN, type Claimed } from './delivery-statements.js';
 
 /**
- * The length, in milliseconds, of a pause of this process (for example by SIGSTOP) after which waiting attempts are
- * revoked, because the process may have missed the suspension of a partner.
+ * The longest pause of this process, in milliseconds, after which waiting attempts may still start. A process that was
+ * paused for longer (for example by SIGSTOP) revokes its waiting attempts, because it may have missed the suspension of
+ * a partner.
  */
 const STOPPED_MS = 5_000;
 
 /**
- * A claimed notification, with the time at which this process requested the claim (by this process's clock). The lease
- * began at that time or later.
+ * A claimed notification. `claimedAt` is the time, on this process's clock, at which the process requested the claim.
+ * The lease began at that time or later.
  */
 export interface Held extends Claimed {
   claimedAt: number;
   probe: boolean;
   /**
-   * The state of an attempt. `WAITING`: the attempt waits for a slot or a connection. `BEGUN`: the request is being
-   * sent. `REVOKED`: the attempt may no longer start.
+   * The state of an attempt. `WAITING`: the attempt has not started, for example because it waits for a connection.
+   * `BEGUN`: the request is being sent. `REVOKED`: the attempt may no longer start.
    */
   progress: 'WAITING' | 'BEGUN' | 'REVOKED';
 }
@@ -73,8 +74,9 @@ export class AttemptsUnderWay {
   }
 
   /**
-   * Checks that the process was not paused; called several times a second. After a pause, revokes the attempts that
-   * have not started, and returns their notifications, whose claims must be released.
+   * Checks whether this process was paused. The delivery loop calls this method several times a second. After a pause,
+   * the method revokes the attempts that have not started, and returns their notifications. The caller must release the
+   * claims of these notifications.
    */
   check(now: number): Held[] {
     const revoked = now - this.lastLook > STOPPED_MS ? this.revoke(() => true) : [];
@@ -83,8 +85,8 @@ export class AttemptsUnderWay {
   }
 
   /**
-   * Revokes the waiting attempts for which `concerned` returns true, and marks in the database the attempts that have
-   * already begun. Returns the notifications of the revoked attempts, whose claims must be released.
+   * Revokes the attempts that `concerned` selects, if they have not started. If they have already begun, marks them as
+   * begun in the database. Returns the notifications of the revoked attempts, whose claims the caller must release.
    */
   revoke(concerned: (item: Held) => boolean): Held[] {
     const items = [...this.items].filter(concerned);
@@ -98,7 +100,7 @@ export class AttemptsUnderWay {
           begun.map((item) => item.position),
           begun.map((item) => item.lease_token),
         ])
-        // An error is only logged: attempts that could not be marked as begun end within their time limit anyway.
+        // An error is only logged, because an attempt that is not marked also ends within its time limit.
         .catch((error: unknown) => this.logger.warn({ err: error }, 'attempts could not be marked as begun'));
     return waiting;
   }

@@ -6,7 +6,7 @@ import { ClockWatch } from './clock-watch';
 
 const HOUR_MS = 3600_000;
 
-/** Returns the clock watch of a simulated database, whose clock is ahead by `aheadMs.now`. */
+/** Returns a clock watch for a simulated database whose clock is `aheadMs.now` milliseconds ahead. */
 function watchOf(aheadMs: { now: number }): ClockWatch {
   const database = {
     queryOne: () => Promise.resolve({ ms: performance.now() + aheadMs.now }),

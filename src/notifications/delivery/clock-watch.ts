@@ -6,27 +6,25 @@ import { LEASE_EXTRA_S, type ClockTrust } from './delivery-lease.js';
 import { RELEASE } from './delivery-statements.js';
 
 /**
- * The smallest change, in milliseconds, of the difference between the database's clock and this process's clock that
- * counts as a jump. Gradual corrections by NTP (clock slewing) stay below it.
+ * The size of the smallest clock jump, in milliseconds. A jump is a change, from one check to the next, in the
+ * difference between the database's clock and this process's clock. Gradual corrections by NTP (clock slewing) are
+ * smaller.
  */
 const JUMP_MS = 5_000;
 /**
- * A lease that ends implausibly late is released after the partner's wait time plus this time, in milliseconds. By
- * then, the attempt under this lease has ended and been recorded.
+ * The time, in milliseconds, that is added to the partner's wait time before a lease that ends implausibly late is
+ * released. By then, the attempt under this lease has ended and been recorded.
  */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
-/**
- * All leases from before a jump have ended this many milliseconds after the jump. The time is longer than the longest
- * lease.
- */
+/** The time, in milliseconds, within which all leases from before a jump end. It is longer than the longest lease. */
 const ENDED_MS = 700_000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
 /**
- * Finds leases that end later than any lease granted now could end. $1: the default wait time. For a notification that
- * was polled, the lease time that the partner chose is used instead of the wait time.
+ * Finds leases that end later than any lease that could be granted now. $1: the default wait time. For the lease of a
+ * polled notification, the statement uses the lease time that the partner chose instead of the wait time.
  */
 const TOO_LONG = prepared(
   'clock-leases-too-long',
@@ -49,25 +47,26 @@ interface Lease {
 /**
  * Detects jumps of the database's clock, by comparing it with this process's monotonic clock.
  *
- * 1. A forward jump must not make notifications seem older. The age at which they are given up (`retryGiveUpH`) is
- *    increased by the size of the jump, until the clock has jumped back or `retryGiveUpH` hours have passed.
- * 2. A forward jump must not end leases early: their workers may be sending. The end of each lease from before the jump
- *    is compared with the time that the clock would show without the jump (`trust`).
- * 3. After a backward jump, and after its own start, the process looks for leases that end too late. It measures their
- *    remaining time on its own clock, and releases them when their attempts must have ended. Never release such a lease
- *    immediately: its worker may be sending.
+ * 1. A forward jump must not make the service give up notifications too early. The age at which the service gives up
+ *    notifications (`retryGiveUpH`) is therefore increased by the size of the jump, until the clock has jumped back or
+ *    `retryGiveUpH` hours have passed.
+ * 2. A forward jump must not end leases early, because their workers may still be sending. The end of each lease from
+ *    before the jump is therefore compared with the time that the clock would show without the jump (`trust`).
+ * 3. After a backward jump, and after its own start, the process looks for leases that end too late. On its own clock,
+ *    it waits until the attempts under these leases must have ended. Then it releases the leases. Never release such a
+ *    lease immediately, because its worker may still be sending.
  */
 @Injectable()
 export class ClockWatch {
   private offsetMs: number | null = null;
   /**
-   * The difference between the two clocks, for deciding whether leases have expired. After a recent forward jump, this
-   * is the difference before the jump.
+   * The difference between the two clocks, in milliseconds, that decides whether leases have expired. After a recent
+   * forward jump, the value is the difference from before the jump.
    */
   private trustedOffsetMs: number | null = null;
   /**
-   * The time at which the last forward jump was detected. Null if there was no such jump, or if it no longer affects
-   * any lease.
+   * The time at which the last forward jump was detected. Null if there was no such jump, or if the jump no longer
+   * affects any lease.
    */
   private jumpedAt: number | null = null;
   private jumps: { readonly at: number; readonly ms: number }[] = [];
@@ -81,8 +80,8 @@ export class ClockWatch {
   ) {}
 
   /**
-   * The number of hours by which the clock has jumped forward in the last `retryGiveUpH` hours. Notifications are given
-   * up when they are `retryGiveUpH` hours old.
+   * The number of hours by which the database's clock has jumped forward in the last `retryGiveUpH` hours. Backward
+   * jumps reduce the number.
    */
   get aheadH(): number {
     const since = performance.now() - this.config.retryGiveUpH * 3600_000;
@@ -90,7 +89,7 @@ export class ClockWatch {
     return Math.max(0, this.jumps.reduce((sum, { ms }) => sum + ms, 0) / 3600_000);
   }
 
-  /** Returns the values about the database's clock that statements need when they grant leases or let leases expire. */
+  /** Returns the values with which statements decide whether a lease has expired, even after the clock has jumped. */
   trust(): ClockTrust {
     const now = performance.now();
     if (this.trustedOffsetMs === null) return [Infinity, 0];
@@ -98,7 +97,7 @@ export class ClockWatch {
     return [(now + this.trustedOffsetMs + JUMP_MS) / 1000, jumpedS];
   }
 
-  /** Compares the database's clock with this process's clock; called about once a second. */
+  /** Compares the database's clock with this process's clock. The schedule calls this method about once a second. */
   async check(): Promise<void> {
     const before = performance.now();
     const { ms } = (await this.database.queryOne<{ ms: number }>(NOW))!;

@@ -11,13 +11,13 @@ import {
 } from '../conditions.queries.js';
 import { DeliveryInvariant } from './delivery-invariant.js';
 
-/** The last failure of a partner is sought among this number of its most recent failed requests. */
+/** The number of a partner's most recent failed requests among which its last failure is sought. */
 const RECENT = 20;
 
 /**
- * The time of the last failure of a partner that is UP. A failed request that was repeated within its attempt (RENEWED)
- * does not count: an expired access token, or a kept connection that the partner had closed, is not a failure of the
- * partner. Failures before the partner became UP do not count either.
+ * Selects the time of the last failure of a partner that is UP. A failed request does not count if it was repeated
+ * within its attempt (as RENEWED), because an expired access token, or a kept connection that the partner had closed,
+ * is not a failure of the partner. Failures before the partner became UP do not count either.
  */
 const LAST_FAILURE = `SELECT max(bad.at) AS at FROM (
        SELECT a.at, a.trigger, a.notification_position FROM notification_attempts a
@@ -29,7 +29,7 @@ const LAST_FAILURE = `SELECT max(bad.at) AS at FROM (
        ORDER BY r.at, r.trigger = 'RENEWED' LIMIT 1) IS DISTINCT FROM 'RENEWED'`;
 /**
  * SQL: the time at which a series of consecutive failures began. `failure` is the time of the last failure in the
- * series; if it is null, the result is null. Failures before the time `after` do not count.
+ * series. If `failure` is null, the result is null. Failures before the time `after` do not count.
  */
 const beginning = (failure: string, after: string) =>
   `CASE WHEN ${failure} IS NOT NULL THEN ${firstFailure(`greatest(${newestSuccess(`a.at < ${failure}`)}, ${after})`)} END`;
@@ -82,8 +82,9 @@ function expiryOf(pem: string): Date {
 }
 
 /**
- * Counts undelivered notifications by partner. $1: the maximum number of hours until the exam. A pending notification
- * counts after a minute, because a new notification to a healthy partner is delivered within this time.
+ * Counts the undelivered notifications about exams that start soon, by partner. $1: the maximum number of hours until
+ * the exam. A pending notification counts only after a minute, because a healthy partner gets a new notification within
+ * this time.
  */
 const EXAMS_SOON = prepared(
   'partners-exams-soon',

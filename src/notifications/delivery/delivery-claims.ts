@@ -6,7 +6,7 @@ import { CLAIM, CLAIM_PROBES, type Claimed } from './delivery-statements.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { ReplicationGate } from './replication-gate.js';
 
-/** The claimed rows, and a time just before they were claimed. Their leases began at this time or later. */
+/** The claimed rows, and a time just before the claim. The leases of the rows began at this time or later. */
 export interface Claim {
   rows: Claimed[];
   claimedAt: number;
@@ -49,8 +49,8 @@ export class Claims {
   }
 
   /**
-   * Returns whether enough standby databases have received the claimed notifications, so that they may be sent. If not,
-   * releases the claims.
+   * Returns whether enough standby databases have received the rows of the claimed notifications. Only then may the
+   * notifications be sent. Otherwise, releases the claims.
    */
   async areReplicated(rows: readonly Claimed[]): Promise<boolean> {
     const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));

@@ -12,7 +12,7 @@ const MOST_COUNTED = 100_000;
 /**
  * Finds overdue work: partners with due notifications that no worker has claimed, DOWN partners to which no probe is
  * sent, and events that were not translated into notifications. $1: the names of the events that this release can
- * translate. A slow partner with a long queue is not a fault.
+ * translate. A long queue of a slow partner does not count as overdue.
  */
 const OVERDUE = prepared(
   'delivery-overdue',
@@ -78,7 +78,8 @@ export class DeliveryInvariant {
 
   /**
    * Whether delivery is broken, which means that events are not translated into notifications. Overdue notifications to
-   * a partner do not count as broken delivery, because a lock on one row can cause them. They appear in the metrics.
+   * a partner do not count as broken delivery, because a lock on a single row can delay them. Only the metrics show
+   * overdue notifications.
    */
   get isBroken(): boolean {
     return this.untranslatedS > PATIENCE_S;

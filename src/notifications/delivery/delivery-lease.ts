@@ -4,23 +4,23 @@ import { MACHINE_TIME } from '../../platform/database/database.js';
 /** The time, in seconds, by which a lease lasts longer than the partner's wait time. */
 export const LEASE_EXTRA_S = 20;
 /**
- * The time after the claim, in milliseconds, within which an attempt may start. It is part of LEASE_EXTRA_S; the rest
- * of LEASE_EXTRA_S is for recording the outcome.
+ * The time after the claim, in milliseconds, within which an attempt may start. This time is the first part of
+ * LEASE_EXTRA_S. The remaining part of LEASE_EXTRA_S is for recording the outcome.
  */
 export const MAY_START_MS = 12_000;
 
 /**
  * The values about the database's clock that a process passes to statements that grant leases (clock-watch.ts).
- * `expiredUpTo`: a time on the database's clock, in seconds since 1970; leases that end before it are known to have
- * expired. `jumpedS`: the seconds since the clock jumped forward; 0 if it did not.
+ * `expiredUpTo` is a time on the database's clock, in seconds since 1970. A lease that ends before this time has
+ * expired, even if the clock has jumped. `jumpedS` is the number of seconds since the clock jumped forward, or 0 if the
+ * clock did not jump.
  */
 export type ClockTrust = readonly [expiredUpTo: number, jumpedS: number];
 
 /**
- * The SQL condition that a lease has expired, for a process with a {@link ClockTrust}. After the clock has jumped
- * forward, the end of a lease from before the jump is compared with the time that the clock would show without the
- * jump. A lease that was granted after the jump can expire only when more time has passed since the jump than a lease
- * lasts.
+ * The SQL condition that a lease has expired, for a process with a {@link ClockTrust}. If the clock has jumped forward,
+ * the end of a lease from before the jump is compared with the time that the clock would show without the jump. A lease
+ * from after the jump counts as expired only when more time has passed since the jump than a lease lasts.
  * @param trust the parameter numbers of the two values in the {@link ClockTrust}
  * @param seconds SQL for the duration of the lease in seconds
  */
@@ -32,13 +32,13 @@ const unlessOffered = (hasLapsed: string) => `(d.leased_until IS NULL OR ${hasLa
   WHERE o.notification_position = d.notification_position AND o.lease_token = d.lease_token OFFSET 0))`;
 
 /**
- * The SQL condition that no valid lease covers the delivery `d`. The expired lease of a polled notification still
- * covers the delivery until the expiry is recorded as an attempt (poll-statements.ts). Statements that start attempts
- * use {@link freeFor}.
+ * The SQL condition that no valid lease covers the delivery `d`. The expired lease of a polled notification counts as
+ * valid until its expiry is recorded as a failed attempt (poll-statements.ts). Statements that start attempts use
+ * {@link freeFor} instead.
  */
 export const FREE = unlessOffered(`d.leased_until < ${MACHINE_TIME}`);
 
-/** The SQL condition {@link FREE} for a statement that grants a lease, in a process with a {@link ClockTrust}. */
+/** The variant of the SQL condition {@link FREE} for statements that grant a lease. It uses a {@link ClockTrust}. */
 export const freeFor = (trust: readonly [number, number], seconds: string): string =>
   unlessOffered(hasExpired('d.leased_until', trust, seconds));
 

@@ -28,18 +28,18 @@ type Queue = PartnerQueue<Held>;
 /**
  * Sends due notifications.
  *
- * 1. `wake(ids)` reports that notifications of these partners may be due: they were just created, or a sweep found
- *    them. `take` accepts new notifications, which are already claimed, for ready partners.
- * 2. One claim at a time serves all partners that need more notifications, while attempts of earlier claims run.
- * 3. Partners start attempts in turn (partner-queues.ts). Items that waited too long in the queue are released unsent.
- * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue
- *    immediately. The remaining items of the queue are released after that outcome is recorded, never before.
- * 5. Every attempt to a busy or paced partner waits for its reserved send time (pace-keeper.ts): first attempts, probes
- *    and operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
- * 6. Items of bulk jobs ask for permission just before they start (job-gate.ts).
- * 7. After a change to a subscription, attempts that have not started are released, including those of a running claim.
- *    Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can start any
- *    more (attempts-under-way.ts).
+ * 1. `wake(ids)` reports that these partners may have due notifications, because a notification was just created or a
+ *    sweep found one. `take` accepts notifications that were claimed at their creation, for ready partners.
+ * 2. A single claim serves all partners that need more notifications. Meanwhile, attempts of earlier claims run.
+ * 3. The queues start attempts in turn (partner-queues.ts). Items that waited too long in a queue are released unsent.
+ * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that makes a partner DOWN halts the partner's
+ *    queue immediately. The remaining items of the queue are released after that outcome is recorded, never before.
+ * 5. Every attempt to a busy or paced partner, even a probe or an operator's resend, needs a reserved send time
+ *    (pace-keeper.ts). A "busy" response closes the partner's queue at once, in all processes.
+ * 6. Just before an item of a bulk job is sent, the loop asks whether it may still be sent (job-gate.ts).
+ * 7. After a change to a subscription, items whose attempts have not started are released, including those of a running
+ *    claim. Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can
+ *    start any more (attempts-under-way.ts).
  * 8. Claimed items are sent after the standbys have their rows (replication-gate.ts). If standbys lag, claims stop.
  *
  * The database is authoritative (delivery-statements.ts): after a crash, leases expire, and rows are claimed again.
@@ -55,7 +55,7 @@ export class DeliveryLoop {
   onBusy: (subscriptionIds: string[]) => void = () => undefined;
   /** Called when the outcomes of bulk jobs' attempts have been recorded. */
   onJobProgress: () => void = () => undefined;
-  /** Claims run outside the context of a single HTTP request, because one claim serves many requests. */
+  /** Starts a claim outside the context of the current HTTP request, because one claim serves many requests. */
   private readonly claim = AsyncResource.bind((): void => void this.claimOnce());
   private claiming = false;
   isRunning = false;
@@ -90,7 +90,7 @@ export class DeliveryLoop {
     this.isRunning = true;
   }
 
-  /** Starts a claim for the given partners, because they may have due notifications. */
+  /** Starts a claim for the given partners, which may have due notifications. */
   wake(subscriptionIds: readonly string[]): void {
     if (!this.isRunning) return;
     for (const id of subscriptionIds) this.queues.of(id).wake();
@@ -110,7 +110,7 @@ export class DeliveryLoop {
     this.startAllowed();
   }
 
-  /** Releases notifications that were claimed under old settings. A new address also ends the partner's "busy" pause. */
+  /** Releases notifications claimed under old settings. A new address also ends the partner's "busy" pause. */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     const queue = this.queues.of(subscriptionId);
     queue.changed(isNewAddress);
@@ -133,7 +133,7 @@ export class DeliveryLoop {
     for (const queue of this.queues.all()) this.paces.checkAgain(queue);
   }
 
-  /** Finds attempts to revoke and partners that do not answer; called several times a second. */
+  /** Revokes attempts after a pause of this process, and finds hanging partners. Called several times a second. */
   check(): void {
     const now = performance.now();
     this.writer.release(this.underWay.check(now));
@@ -209,7 +209,7 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** Queues the claimed notifications by partner; `capacities` has the number requested for each partner. */
+  /** Queues the claimed notifications by partner. `capacities` contains the number requested for each partner. */
   private async fill(rows: Claimed[], capacities: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);

@@ -6,14 +6,14 @@ import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /**
- * The bucket limits of the response-time histogram, in seconds, from the response time of a nearby partner to the
- * response time of a partner that uses its whole time limit.
+ * The bucket limits of the response-time histogram, in seconds. The smallest limit suits a nearby partner, and the
+ * largest suits a partner that uses its whole time limit.
  */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * The metrics of the delivery loop. Each value of a label creates another time series. A label may therefore contain
- * the id of a subscription, but never the code of a booking.
+ * The metrics of the delivery loop. Each distinct value of a label creates another time series. A label may therefore
+ * contain the id of a subscription, but never the code of a booking, because there are too many bookings.
  */
 @Injectable()
 export class DeliveryMetrics {
@@ -31,7 +31,7 @@ export class DeliveryMetrics {
   private readonly durationOf = new Map<string, Histogram.Internal<string>>();
 
   constructor({ registry }: Metrics, config: ProcessConfig) {
-    // A process that does not deliver exports no delivery metrics, because zeros would mislead.
+    // A process that does not deliver exports no delivery metrics, because values of zero would be misleading.
     const registers = config.roles.has('delivery') ? [registry] : [];
     this.attempts = new Counter({
       name: 'notification_attempts_total',

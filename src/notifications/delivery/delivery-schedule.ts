@@ -21,8 +21,9 @@ import { JobRunner } from './job-runner.js';
 import { UndeliveredFigures } from './undelivered-figures.js';
 
 /**
- * Runs ANALYZE on the `deliveries` table when it has grown. The table is usually empty, and a burst of notifications
- * must not wait until autovacuum replaces plans that were made for an empty table.
+ * Runs ANALYZE on tables that have grown, and discards PostgreSQL's statistics about a nearly empty `deliveries` table.
+ * That table is usually empty. A burst of notifications must not wait until autovacuum replaces plans that were made
+ * for an empty table.
  */
 const ANALYSE_GROWN = prepared('statistics-analyse-grown', 'SELECT analyse_grown_tables(), doubt_empty_deliveries()');
 
@@ -83,7 +84,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     void this.sweep();
   }
 
-  /** The delivery loop is drained at the beginning of the shutdown, before the database connections are closed. */
+  /** Drains the delivery loop at the beginning of the shutdown, before the database connections are closed. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!this.active) return;
     this.active = false;
@@ -130,8 +131,8 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /**
-   * Runs ANALYZE on tables that are much larger than PostgreSQL's statistics say, so that their statements are planned
-   * again.
+   * Runs ANALYZE on tables that are much larger than PostgreSQL's statistics say, so that PostgreSQL makes new plans
+   * for the statements on these tables.
    */
   async analyseGrown(): Promise<void> {
     await this.database.query(ANALYSE_GROWN);

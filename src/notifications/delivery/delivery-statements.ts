@@ -1,29 +1,29 @@
 /**
  * The SQL statements of delivery.
  *
- * 1. A row of `deliveries` is a notification that has to be sent. It is created with the notification (translation.ts),
- *    or when an operator resends one. It is deleted in the statement that records the outcome of the last attempt.
- * 2. A worker claims rows in one statement: it locks them with SKIP LOCKED and gives them a lease and a fencing token.
- *    A row that can be sent at once is claimed in the statement that creates it. While the lease is valid, no other
- *    worker claims the row. No transaction is open while the partner is called.
- * 3. An attempt may start only in the first part of the lease (`MAY_START_MS`) and is limited by the wait time. It has
- *    therefore ended and been recorded before the lease expires.
- * 4. Every later write checks the token. A worker that was paused until its lease expired writes nothing.
- * 5. After a process was killed, its leases expire within wait time + 20 s, and any worker claims the rows again.
- * 6. Only one row of a booking is leased at a time, and only its first remaining row can be claimed, for first
- *    attempts, probes and retries alike. A later event waits until the earlier event has been delivered or has been
- *    left to an operator. An operator's resend has priority; it waits only for a running attempt of its booking and for
- *    earlier resends of an operator.
+ * 1. A row of `deliveries` is a notification that has to be sent. It is created with the notification (translation.ts)
+ *    or for an operator's resend. It is deleted when the outcome of the last attempt is recorded.
+ * 2. A worker claims rows in one statement, which locks them with SKIP LOCKED and gives them a lease and a fencing
+ *    token. A row that can be sent at once is claimed in the statement that creates it. While the lease is valid, no
+ *    other worker claims the row. No transaction is open while the partner is called.
+ * 3. An attempt may start only in the first part of the lease (`MAY_START_MS`) and is limited by the wait time. The
+ *    attempt has therefore ended and been recorded before the lease expires.
+ * 4. Every later write to the row checks the token. A worker that was paused until its lease expired writes nothing.
+ * 5. If a process is killed, its leases expire within wait time + 20 s, and any worker claims the rows again.
+ * 6. Only one row of a booking is leased at a time, and only the booking's first remaining row can be claimed, even as
+ *    a probe or retry. A later event waits until the earlier event has been delivered or left to an operator. An
+ *    operator's resend has priority; it waits only for a running attempt of its booking and for an operator's earlier
+ *    resends.
  * 7. A claim sees the database as it was when the claim began. It therefore does not claim a row that has changed since
- *    then. An operator's resend, a retry or a repaired event may precede existing rows. Such a preceding row is claimed
- *    only if the claim can lock the existing rows unchanged. The claim then updates the existing rows, so that no
- *    earlier claim can take them.
- * 8. A claim takes a weak lock on the partners' rows in the statement that reads their state: a change that locks these
- *    rows is ordered before or after the claim. A suspension therefore sees a lease for every attempt that could still
- *    start. It waits until each of these leases is released, or its attempt has ended or is marked as begun.
- * 9. While a partner is DOWN, its rows are claimed only by `CLAIM_PROBES` and by a manual resend. There is one probe at
- *    a time for all processes (the same statement changes `next_probe_at`). Recording a probe changes `next_probe_at`
- *    again only if no other probe was claimed (`probe_token`).
+ *    then. An operator's resend, a retry or a repaired event may come before existing rows of its booking. Its row is
+ *    claimed only if the claim can lock these existing rows and they are unchanged. The claim then updates them, so
+ *    that a claim that began earlier cannot take them.
+ * 8. A claim reads the state of the partners under a weak lock on their rows, in the same statement. A change that
+ *    locks these rows is ordered before or after the claim. A suspension therefore sees a lease for every attempt that
+ *    could still start, and waits until each lease is released, or its attempt has ended or is marked as begun.
+ * 9. While a partner is DOWN, its rows are claimed only by `CLAIM_PROBES` and by a manual resend. All processes
+ *    together send one probe at a time, because a claim of a probe postpones `next_probe_at`. The outcome of a probe
+ *    changes it again only if no other probe was claimed since (`probe_token`).
  * 10. The rows of a partner that polls are claimed only by its polls (poll-statements.ts). For all other claims, the
  *     database keeps such a partner paused (migration poll-delivery).
  *
@@ -37,8 +37,8 @@ import type { Trigger } from './delivery.entity.js';
 import { PACED_S } from './partner-queue.js';
 
 /**
- * The SQL condition that an operator resends a single notification. Such a resend has priority over other deliveries;
- * resends by bulk jobs have no priority.
+ * The SQL condition that a delivery is an operator's resend of a single notification. Such a resend has priority over
+ * other deliveries; resends by bulk jobs have no priority.
  */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
 
@@ -60,19 +60,19 @@ const claimable = (trust: readonly [number, number], seconds: string): string =>
   `${freeFor(trust, seconds)} AND ${inTurn(trust, seconds)}`;
 
 /**
- * The SQL condition that makes PostgreSQL's planner read the index with the partner's rows in order. Because of its
+ * The SQL condition that makes PostgreSQL's planner read a partner's rows in order from an index. Because of its
  * statistics, the planner might otherwise sort all rows of the partner.
  */
 export const FROM_THE_OLDEST = expectingFew('d.notification_position');
 
 /**
- * The columns of a delivery `d` with the values that are current when the row is locked. Other parts of the statement
- * see the row as it was when the statement began.
+ * The columns of a delivery `d`, with their values at the time when the row is locked. Other parts of the statement see
+ * the row as it was when the statement began.
  */
 export const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
 /**
- * The columns of the delivery's subscription `s`. The statement returns them, so that no second join with the
- * subscriptions is needed.
+ * The columns of a `picked` delivery and of its subscription `s`. With these columns, the statement needs no second
+ * join with the subscriptions.
  */
 const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
@@ -103,11 +103,11 @@ export const ALONE = `
        SELECT subscription_id, notification_position FROM other
        WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
 
-/** The SQL condition that finds the row by its key, if it has not changed since the statement began. */
+/** The SQL condition that the delivery `d` is the row `s` and has not changed since the statement began. */
 export const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position = s.notification_position
      AND d.xmin = s.seen`;
 
-/** The columns of a delivery `d`, its notification `n` and its subscription `s`. */
+/** The columns of a claimed notification: from its delivery `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
   n.id, n.body, n.change_reason, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at, s.pace`;
 
@@ -133,15 +133,15 @@ export interface Claimed {
 }
 
 /**
- * The SQL expression that limits a paced partner's rows to the number that can be sent well before the leases expire.
+ * The SQL expression for the number of rows to claim. For a paced partner, all can be sent before the leases expire.
  */
 const MOST = `least(s.most, ceil(${PACED_S} * s.pace)::int)`;
 
 const CLAIMABLE = claimable([5, 6], LEASE_S);
 
 /**
- * Claims due notifications. $1: subscriptions; $2: the number of notifications for each; $3: the default wait time; $4:
- * the fencing token; $5 and $6: the `ClockTrust`. For a DOWN partner, only manual resends are claimed.
+ * Claims due notifications. $1: subscriptions; $2: the maximum number for each; $3: the default wait time; $4: the
+ * fencing token; $5 and $6: the `ClockTrust`. For a DOWN partner, only manual resends are claimed.
  */
 export const CLAIM = prepared(
   'delivery-claim',
@@ -174,8 +174,8 @@ export const CLAIM = prepared(
 );
 
 /**
- * The number of consecutive failures after which an event is suspected to be the only one that its partner cannot
- * process.
+ * The number of consecutive failures of an event after which the service suspects that the partner can process all
+ * events except this one.
  */
 export const SUSPECT_AFTER = 3;
 
@@ -185,10 +185,10 @@ export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
 const PROBEABLE = claimable([4, 5], LEASE_S);
 
 /**
- * Claims one probe for each partner whose probe is due: the partner's first event or, if it has no event, an item of a
- * bulk job. $1: the default wait time; $2: the maximum number; $3: the fencing token; $4 and $5: the `ClockTrust`.
- * After three consecutive failures of an event, an event of another booking serves as the probe: if the partner accepts
- * that event, the first event itself is at fault (record-statements.ts).
+ * Claims one probe for each partner whose probe is due. The probe is the partner's first event or, without an event, an
+ * item of a bulk job. $1: the default wait time; $2: the maximum number; $3: the fencing token; $4 and $5: the
+ * `ClockTrust`. If an event has failed three times in a row, the probe is an event of a different booking. If the
+ * partner accepts that event, the first event itself is at fault (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
@@ -267,8 +267,8 @@ export const RELEASE = prepared(
 );
 
 /**
- * Makes the probe of a partner due again after the claimed probe was released without being sent. $1: subscriptions;
- * $2: tokens. A process that claims a probe postpones the next probe until the end of the lease.
+ * Makes the probe of a partner due again after the claimed probe was released without being sent. The claim had
+ * postponed the next probe until the end of the lease. $1: subscriptions; $2: tokens.
  */
 export const RELEASE_PROBE = prepared(
   'delivery-release-probe',
@@ -279,8 +279,8 @@ export const RELEASE_PROBE = prepared(
 );
 
 /**
- * Finds the subscriptions with rows that can be claimed, by one index look-up for each subscription with rows in
- * `deliveries`.
+ * Finds the subscriptions with rows that can be claimed. The statement uses one index look-up for each subscription
+ * with rows in `deliveries`.
  */
 export const FIND_WORK = prepared(
   'delivery-find-work',

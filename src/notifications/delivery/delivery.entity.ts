@@ -6,8 +6,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
  */
 const TRIGGERS = ['FIRST', 'AUTO', 'MANUAL', 'REPLAY'] as const;
 /**
- * The cause of an HTTP request. RENEWED means that the request was repeated within its attempt, with a new access token
- * or over a new connection.
+ * The cause of an HTTP request. RENEWED means that the request repeats an earlier request of the same attempt, with a
+ * new access token or over a new connection.
  */
 export const ATTEMPT_TRIGGERS = [...TRIGGERS, 'RENEWED'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
@@ -43,13 +43,13 @@ export class Delivery {
   leased_until: Date | null;
 
   /**
-   * Whether the request of the leased attempt is being sent. The column is set only if another process must know that
-   * the attempt has begun.
+   * Whether the request of the leased attempt is being sent. The column is set only if another process needs to see
+   * that the attempt has begun.
    */
   @Column('boolean', { default: false })
   begun: boolean;
 
-  /** The number of consecutive failed attempts for this notification that showed the partner to be down. */
+  /** The number of consecutive attempts to send this notification that failed because the partner was down. */
   @Column('int', { default: 0 })
   failures: number;
 

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
 /**
- * The number of rows in `digest_changes` above which the rows are added to the buckets. Until then, each request for
- * digests reads the rows as well.
+ * The number of rows in `digest_changes` above which they are added to the buckets. Until then, each request for
+ * digests reads these rows in addition to the buckets.
  */
 const MANY = 500;
 const BATCH = 10_000;
@@ -36,10 +36,10 @@ const REMOVE_EMPTY = prepared(
 );
 
 /**
- * Adds the digests of notifications that were delivered before the upgrade to this release, from the newest to the
- * oldest. Each notification is locked: if it were deleted before its digest is committed, the deletion's trigger could
- * not remove the digest. The key of the digests ensures that each notification is added once, even if a trigger adds it
- * at the same time.
+ * Adds the digests of notifications that were delivered before the database was upgraded to a release with digests,
+ * from the newest to the oldest. Each notification is locked, because the trigger that deletes the digest of a deleted
+ * notification would miss a digest that is not yet committed. The key of the table ensures that each digest is added
+ * only once, even if a trigger adds the same digest at the same time.
  */
 const BACKFILL = prepared(
   'digest-backfill',
@@ -63,7 +63,7 @@ const BACKFILL = prepared(
   acrossAccounts.workers,
 );
 
-/** Adds up the changes to digests, and completes the digests after an upgrade. */
+/** Adds the rows of `digest_changes` to the buckets, and computes the missing digests after an upgrade. */
 @Injectable()
 export class DigestUpkeep {
   private isComplete = false;

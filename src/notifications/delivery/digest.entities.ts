@@ -51,7 +51,7 @@ export class DigestChange {
   digest: string;
 }
 
-/** The position up to which notifications still have no digest after an upgrade. The table has one row. */
+/** The progress after an upgrade: notifications up to `position` still have no digest. The table has one row. */
 @Entity('digest_backfill')
 export class DigestBackfill {
   @PrimaryColumn('bigint')

@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The number of notifications in the error queue for each cause. The table has no key: a trigger on `notifications`
- * appends changes to these numbers, and readers add them up.
+ * The number of notifications in the error queue for each cause. A trigger on `notifications` appends each change to
+ * this number as a row, so the table has no key. Readers add up the rows.
  */
 @Entity('error_queue_causes')
 export class ErrorQueueCause {

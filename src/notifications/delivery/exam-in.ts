@@ -1,6 +1,6 @@
 import type { ExamIn } from '../notifications.queries.js';
 
-/** The range of hours from now in which the exams of a bucket start; the end is excluded. Null means no limit. */
+/** For each bucket, the range of hours from now in which its exams start. The end is excluded; null means no limit. */
 const HOURS: Record<ExamIn, readonly [from: number | null, to: number | null]> = {
   past: [null, 0],
   '2h': [0, 2],

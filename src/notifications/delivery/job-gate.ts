@@ -8,9 +8,9 @@ import { BEGIN_ITEMS } from './job-statements.js';
 type Item = Pick<Claimed, 'job_id' | 'subscription_id' | 'position' | 'lease_token'>;
 
 /**
- * Asks the database, just before an attempt, whether a notification of a bulk job may still be sent. When an operator
- * pauses the job, or the partner fails, attempts that have not started are therefore stopped. Only started attempts
- * count as sent. One statement asks about all notifications that arrive in one turn of the event loop.
+ * Asks the database, just before an attempt, whether a notification of a bulk job may still be sent. After an operator
+ * has paused the job, or the partner has failed, no further attempt therefore starts. Only started attempts count as
+ * sent. One statement asks about all notifications that arrive in one turn of the event loop.
  */
 export class JobGate {
   private waiting: Item[] = [];

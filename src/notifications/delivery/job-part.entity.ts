@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
  * The state of a job's part. TRYING: one notification at a time is sent until the first success. OPEN: several
- * notifications may be sent at once. PAUSED: the partner failed.
+ * notifications may be sent at once. PAUSED: nothing is sent, because the partner failed.
  */
 export type JobPartState = 'TRYING' | 'OPEN' | 'PAUSED';
 
@@ -32,7 +32,7 @@ export class JobPart {
   @Column('int', { default: 0 })
   waiting: number;
 
-  /** The number of started attempts, including those that ended and count as `delivered` or `failed`. */
+  /** The number of started attempts, including the ended attempts, which also count as `delivered` or `failed`. */
   @Column('int', { default: 0 })
   sent: number;
 

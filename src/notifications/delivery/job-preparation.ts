@@ -63,9 +63,9 @@ export class JobPreparation {
 
   /**
    * Collects the next batch of a job's items, in the order of their creation. A batch that is not full is the last
-   * batch; the list is then final. The statements are not prepared, because the best plan depends on the filter:
-   * indexes find matches in the error queue, but a partner's delivered notifications cover years and are scanned batch
-   * by batch.
+   * batch. The list of items is then final. The statements are not prepared, because the best plan depends on the
+   * filter. Matches in the error queue are found with an index, but the delivered notifications of a partner may cover
+   * years and are scanned batch by batch.
    */
   async prepare({ id, kind, filter: stored, prepared_to }: Job): Promise<boolean> {
     const values: unknown[] = [id, prepared_to];

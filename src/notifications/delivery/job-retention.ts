@@ -29,8 +29,8 @@ const REMOVE_JOBS = prepared(
 );
 
 /**
- * Deletes ended bulk jobs with their lists of notifications, NOTIFICATION_RETENTION_DAYS after the job's creation, in
- * batches.
+ * Deletes ended bulk jobs in batches, together with their lists of notifications. A job is deleted
+ * NOTIFICATION_RETENTION_DAYS after its creation.
  */
 @Injectable()
 export class JobRetention {

@@ -34,24 +34,27 @@ const MOST_REST_MS = 500;
 /**
  * Runs bulk jobs on notifications.
  *
- * 1. A job is stored as PREPARING (platform/jobs). The notifications that matched at its creation become its items and
- *    parts, batch by batch (job-preparation.ts). Then the job is RUNNING and its items are frozen.
- * 2. A part contains the items for one partner. It is TRYING, one item at a time, until the first delivery, and then
- *    OPEN. It is PAUSED when the partner fails, until an operator resumes the job. Parts do not wait for each other.
+ * 1. A job is stored as PREPARING (platform/jobs). The notifications that matched at its creation become its items,
+ *    batch by batch (job-preparation.ts). Then the job becomes RUNNING, and its list of items no longer changes.
+ * 2. The items for one partner form a part of the job. Until its first delivery, a part is TRYING and sends one item at
+ *    a time. Then the part is OPEN. When the partner fails, the part is PAUSED until an operator resumes the job. Parts
+ *    do not wait for each other.
  * 3. The runner works on each job in steps. A step hands the oldest items of each part to the delivery loop: each item
  *    gets a row in `deliveries` with `job_id`. The notification itself stays unchanged.
- * 4. Just before an attempt the loop asks for permission (job-gate.ts); only then is the item SENT and counted as sent.
- *    If an operator or the partner prevents the attempt, the item loses its row in `deliveries` and is WAITING again.
- *    An item that is released before its request is sent is also WAITING again, but keeps its row.
- * 5. The statement that records an attempt's outcome also records the item's outcome. It pauses the part after a
- *    failure of the partner (delivery-statements.ts).
+ * 4. Just before an attempt, the loop asks for permission (job-gate.ts). Only with this permission does the item become
+ *    SENT and count as sent. If an operator or the partner prevents the attempt, the item loses its row in `deliveries`
+ *    and is WAITING again. An item that is released before its request is sent is also WAITING again, but keeps its
+ *    row.
+ * 5. The statement that records an attempt's outcome also records the item's outcome. The statement pauses the part
+ *    after a failure of the partner (record-statements.ts).
  * 6. For a job that resolves notifications, points 2 to 5 do not apply: a step resolves a batch of items.
  * 7. `SETTLE` ends the job, or pauses it when no part can proceed.
  * 8. While other requests are being served, the runner pauses after each step that did work. The pause depends on the
  *    duration of the step and of the attempts that followed.
  *
- * Everything is in the database, so a job continues after a restart. Never count an attempt as sent before it starts,
- * and never change a notification before its attempt is recorded: otherwise, an abort could not leave it unchanged.
+ * The whole state of a job is in the database, so the job continues after a restart. Never count an attempt as sent
+ * before it starts, and never change a notification before its attempt is recorded. Otherwise, an aborted job could
+ * leave unsent notifications changed.
  */
 @Injectable()
 export class JobRunner implements OnApplicationBootstrap {
@@ -61,8 +64,8 @@ export class JobRunner implements OnApplicationBootstrap {
   private began = 0;
   private worked = false;
   /**
-   * The position up to which each job that resolves notifications has searched, by job id. When a search reaches the
-   * end, the entry is removed, and the next search starts at the beginning, because notifications with a running
+   * For each job that resolves notifications, the position up to which the current search has come. The entry is
+   * removed at the end of a search. The next search then starts at the beginning, because notifications with a running
    * attempt were skipped.
    */
   private readonly resolvedTo = new Map<string, number>();
@@ -82,7 +85,8 @@ export class JobRunner implements OnApplicationBootstrap {
   }
 
   /**
-   * Runs steps of all bulk jobs until none can proceed. A call during a run makes that run check all jobs once more.
+   * Runs steps of all bulk jobs until none can proceed. If this method is called during a run, that run checks all jobs
+   * once more.
    */
   advance(): Promise<void> {
     this.again = true;

@@ -1,14 +1,14 @@
 /**
  * The steps of a bulk job. Each step is one statement that locks the job's row. Therefore, only one process at a time
- * runs a step, and no step runs after the response to an operator's action on the job.
+ * runs a step, and no step is still running when an operator's action on the job is answered.
  */
 import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 import { PROBE_IS_DUE } from './delivery-statements.js';
 
 /**
- * The maximum number of a job's deliveries that are due for one partner, and the maximum number of partners in one
- * step.
+ * WINDOW is the maximum number of items that one step makes due for one partner. PARTNERS is the maximum number of
+ * partners in one step.
  */
 const WINDOW = 128;
 const PARTNERS = 64;
@@ -17,9 +17,9 @@ const RESOLVE_BATCH = 500;
 /**
  * SQL: the waiting items of job $1 in the order of the index, for one partner or after a position.
  *
- * With an equality, the planner would expect hardly any items, because its statistics only cover older jobs, and would
- * sort up to a million rows. Two bounds and CASE prevent this. A small batch is joined by its job column instead of $1:
- * with $1, PostgreSQL would compare each item of the job with the whole batch.
+ * With an equality on the job, the planner would expect hardly any items, because its statistics cover only older jobs.
+ * It would then sort up to a million rows. Two bounds and CASE prevent this. A small batch is joined by its own job
+ * column. With $1, PostgreSQL would compare each item of the job with the whole batch.
  */
 const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
   AND (job_id, subscription_id, notification_position) > ($1, ${subscription}, 0)
@@ -33,9 +33,9 @@ const JOB = `job AS MATERIALIZED (
   SELECT id, kind, reason FROM jobs WHERE id = $1 AND state = 'RUNNING' FOR UPDATE SKIP LOCKED)`;
 
 /**
- * Selects the oldest items for the partners that may get more items. Items of partners that are DOWN, SUSPENDED or
- * unverified wait; items of a deleted partner are selected so that they can be skipped. A DOWN partner without any
- * other notification gets one item as its next probe, because its recovery would otherwise never be noticed.
+ * Selects the oldest items for the partners that may get more items. Items wait while their partner is DOWN, SUSPENDED
+ * or unverified. Items of a deleted partner are selected so that they can be skipped. A DOWN partner without any other
+ * notification gets one item as its next probe, because its recovery would otherwise never be noticed.
  */
 const DUE = `part AS MATERIALIZED (
     SELECT p.job_id, p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
@@ -103,8 +103,8 @@ export const HAND_OVER_RESENDS = prepared(
 
 /**
  * Makes the next replays of job $1 due: one notification per booking at a time, when no other notification of the
- * booking is due. A notification that a partner named by its id may be in the error queue. It is then resent instead of
- * replayed.
+ * booking is due. A notification that a partner named by its id may be in the error queue. Such a notification is
+ * resent instead of replayed.
  */
 export const HAND_OVER_REPLAYS = prepared(
   'job-hand-over-replays',
@@ -216,8 +216,8 @@ export const SETTLE = prepared(
 
 /**
  * SQL: removes the deliveries in `dropped` (job_id, subscription_id, position, retry) from their jobs. An automatic
- * retry stays due without the job. An item whose started attempt was lost waits again. `begun`: SQL for the items that
- * are started.
+ * retry stays due outside the job. An item is WAITING again if its started attempt was lost. `begun`: SQL for the items
+ * that are started.
  */
 const TAKEN_BACK = (begun: string) => `
    returned AS (
@@ -261,7 +261,7 @@ export const TRY_AGAIN = prepared(
 
 /**
  * Marks as sent the notifications of bulk jobs that this process is about to send. $1: jobs; $2: subscriptions; $3:
- * positions; $4: tokens. Returns the notifications that may be sent, and removes all others from `deliveries`.
+ * positions; $4: tokens. Returns those that may be sent, and removes all others from `deliveries`.
  */
 export const BEGIN_ITEMS = prepared(
   'job-begin-items',

@@ -3,8 +3,8 @@ import type { AttemptTrigger } from './delivery.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
 /**
- * An attempt to deliver a notification. The table has no key: attempts are only appended, and are looked up by their
- * notification.
+ * An attempt to deliver a notification. The table has no key, because attempts are only appended and are always looked
+ * up by their notification.
  */
 @Entity('notification_attempts')
 export class NotificationAttempt {
@@ -26,7 +26,7 @@ export class NotificationAttempt {
   @Column('text', { nullable: true })
   failure: FailureClass | null;
 
-  /** A short code for the cause of the failure; null if the HTTP status is sufficient. */
+  /** A short code for the cause of the failure; null if the HTTP status alone explains the failure. */
   @Column('text', { nullable: true })
   reason: string | null;
 

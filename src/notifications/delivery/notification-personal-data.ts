@@ -31,8 +31,8 @@ const FORGET_EXCERPTS = {
   text: `UPDATE notification_attempts SET excerpt = NULL
          WHERE notification_position = ANY ($1::bigint[]) AND excerpt IS NOT NULL`,
 };
-// Finds the reasons that operators gave for resends and resolutions and that may name the candidate. The query reads
-// all of the candidate's own notifications, and all other notifications with a reason (index notifications_reason_ix).
+// Finds the reasons that operators gave for resends and resolutions, because a reason may name the candidate. The query
+// reads all notifications of the account that have a reason (index notifications_reason_ix).
 const FIND_REASONS = {
   text: 'SELECT position, booking_code, reason FROM notifications WHERE account_code = $1 AND reason IS NOT NULL',
 };

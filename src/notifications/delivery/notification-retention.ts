@@ -6,8 +6,9 @@ const BATCH = 1000;
 
 /**
  * Deletes old delivered notifications. $1: the position after which to search; $2: days. A range of the table is
- * scanned by its primary key, oldest first: an index on the delivery time would cost every delivery an index entry. No
- * notification is delivered before it is created, so a round ends at the first range whose newest row is too young.
+ * scanned by its primary key, oldest first, because an index on the delivery time would need a new entry for every
+ * delivery. No notification is delivered before it is created, so a round ends at the first range whose newest row is
+ * too young.
  */
 const REMOVE = prepared(
   'notification-retention',

@@ -5,9 +5,7 @@ import type { FailureClass } from '../partner/partner-connection.js';
 export type NotificationState = 'PENDING' | 'DELIVERED' | 'ERROR_QUEUE' | 'RESOLVED';
 export type Retry = 'AUTO' | 'MANUAL';
 
-/**
- * A notification: one event for one subscription. Operators see its state. `position` increases with the creation time.
- */
+/** A notification: one event for one subscription. `position` increases with the creation time. */
 @Entity('notifications')
 export class Notification {
   @PrimaryColumn({ type: 'bigint', insert: false, update: false })
@@ -45,7 +43,7 @@ export class Notification {
   @Column('text', { nullable: true })
   traceparent: string | null;
 
-  /** The JSON text of the NotificationRequest, or of the change feed's entry. Every attempt sends exactly these bytes. */
+  /** The JSON text of the NotificationRequest or of the change-feed entry. Every attempt sends exactly these bytes. */
   @Column('text')
   body: string;
 
@@ -58,7 +56,7 @@ export class Notification {
   @Column('text', { nullable: true })
   failure: FailureClass | null;
 
-  /** A short code for the cause of the failure, such as `ECONNREFUSED`; null if the HTTP status is sufficient. */
+  /** A short code for the cause of the failure, such as `ECONNREFUSED`; null if the HTTP status explains it. */
   @Column('text', { nullable: true })
   failure_reason: string | null;
 

@@ -19,8 +19,8 @@ export interface Outcome {
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
   /**
-   * Set if the partner sent a "busy" response: the seconds for which nothing is sent to the partner, and the number of
-   * successful responses from the partner to this process in the last second.
+   * Null unless the partner sent a "busy" response. `waitS` is the number of seconds for which nothing is sent to the
+   * partner. `good` is the number of successful responses from the partner to this process in the last second.
    */
   readonly busy: { readonly waitS: number; readonly good: number } | null;
   /** Whether other attempts were waiting for the partner's next send time when this attempt ended. */
@@ -30,20 +30,20 @@ export interface Outcome {
 const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
 /**
- * The limits of a batch of outcomes: the maximum time, in milliseconds, that a delivery waits until it is recorded, and
- * the number of deliveries at which the batch no longer waits.
+ * GATHER_MS is the maximum time, in milliseconds, that a delivery waits until it is recorded. GATHER_MOST is the number
+ * of waiting deliveries at which the batch is written immediately.
  */
 const GATHER_MS = 20;
 const GATHER_MOST = 256;
 
 /**
- * Records outcomes in batches. An outcome that must stop a partner, or release another notification, is written
- * immediately. Successful deliveries may wait briefly, so that several are written together; this delays only the next
- * events of their bookings. While the database is unavailable, all outcomes are kept in memory and written again later;
- * the fencing token decides whether they are still accepted.
+ * Records outcomes in batches. Failures are written immediately, because they may stop a partner or allow the next
+ * event of a booking. Successful deliveries may wait briefly, so that several are written together; this delays only
+ * the next events of their bookings. While the database is unavailable, all outcomes are kept in memory and written
+ * again later. The fencing token decides whether the database still accepts an outcome.
  *
- * A batch that waits too long for a lock (for example, of one partner's rows) is split by partner, and the parts are
- * written separately. A later outcome waits only while the part of its own partner is still being written.
+ * A batch that waits too long for a lock (for example, on the rows of one partner) is split by partner, and the parts
+ * are written separately. A later outcome waits only while the part of its own partner is still being written.
  */
 export class OutcomeWriter {
   private delivered: Outcome[] = [];
@@ -70,7 +70,7 @@ export class OutcomeWriter {
     private readonly isApart = false,
   ) {}
 
-  /** Whether outcomes of attempts are being recorded or wait to be recorded. */
+  /** Whether outcomes of attempts are being recorded or are waiting to be recorded. */
   get isBusy(): boolean {
     return this.running !== null || this.hasWork();
   }
@@ -171,7 +171,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** Gives the outcomes of each partner to a separate writer, until that writer has written all of its outcomes. */
+  /** Gives the outcomes of each partner to a separate writer, which is used until it has written all its outcomes. */
   private setApart(outcomes: Outcome[]): void {
     this.logger.warn(
       { outcomes: outcomes.length },

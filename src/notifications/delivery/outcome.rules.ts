@@ -8,8 +8,8 @@ const TOKEN_CAUSES: readonly [RegExp, string][] = [
 ];
 
 /**
- * Returns the cause in the `auto_retry_on` setting that allows an automatic retry of this failure; null if there is
- * none.
+ * Returns the value of the `auto_retry_on` setting that stands for this failure; null if no value does. A failure is
+ * retried automatically if the setting contains its value.
  */
 function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string | null {
   if (failure === 'server_error' || httpStatus === 429 || httpStatus === 408) return String(httpStatus);
@@ -55,8 +55,8 @@ export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
 const TOKEN_OVERDUE = /^token_(late|answer_late|(timeout|connect|dns)_)/;
 
 /**
- * Returns whether the failure shows an overload: more concurrent requests would only pile up at the partner or at its
- * token endpoint.
+ * Returns whether the failure shows that the partner or its token endpoint is overloaded. More concurrent requests
+ * would then only pile up.
  */
 export function isOverload({ failure, reason }: AttemptOutcome): boolean {
   if (failure === 'auth') return reason !== null && TOKEN_OVERDUE.test(reason);

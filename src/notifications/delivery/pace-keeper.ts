@@ -16,8 +16,8 @@ const USABLE_MS = 100;
 const LONGEST_MS = 15_000;
 
 /**
- * Opens the closed queues of partners in this process. A paused queue opens when its pause is over; other queues open
- * at the send times that the database reserves for all processes in turn (pace-statements.ts).
+ * Opens the closed queues of partners in this process. A paused queue opens when its pause is over. Other queues open
+ * at the send times that the database reserves, one after the other, for all processes (pace-statements.ts).
  */
 export class PaceKeeper<Item> {
   private readonly arranged = new Map<PartnerQueue<Item>, NodeJS.Timeout | null>();
@@ -46,7 +46,7 @@ export class PaceKeeper<Item> {
     });
   }
 
-  /** Drops the timer of a queue, because the sandbox's clock was moved or the partner was deleted. */
+  /** Drops the timer of a queue, after the sandbox's clock was moved or the partner was deleted. */
   forget(queue: PartnerQueue<Item>): void {
     const timer = this.arranged.get(queue);
     if (timer) clearTimeout(timer);
@@ -54,8 +54,8 @@ export class PaceKeeper<Item> {
   }
 
   /**
-   * Lifts the pause of the partner and checks its queue again, because the sandbox's clock was moved or the partner has
-   * a new address.
+   * Ends the pause of the partner and checks its queue again, after the sandbox's clock was moved or the partner got a
+   * new address.
    */
   checkAgain(queue: PartnerQueue<Item>): void {
     if (!queue.pace.dropWall()) return;
@@ -69,8 +69,8 @@ export class PaceKeeper<Item> {
         this.arranged.delete(queue);
         if (queue.pace.isOpen(performance.now())) this.opened(queue);
         else {
-          // The database is asked again, because another process may already have ended the pause, for example after
-          // the partner's address was changed.
+          // The database is asked again, because the pause may have ended early. For example, another process may have
+          // ended the pause after the partner's address was changed.
           queue.pace.dropWall();
           this.arrange(queue);
         }
@@ -80,7 +80,7 @@ export class PaceKeeper<Item> {
     this.arranged.set(queue, timer.unref());
   }
 
-  /** Reserves send times for the queue; returns the milliseconds until the queue must be checked again. */
+  /** Reserves send times for the queue. Returns the milliseconds until the queue must be checked again. */
   private async reserve(queue: PartnerQueue<Item>): Promise<number> {
     const asked = performance.now();
     try {

@@ -1,19 +1,20 @@
 /**
- * The SQL statements for the pace of a partner, which the database stores for all processes.
+ * The SQL statements for the pace of a partner. The database stores one pace for all processes.
  *
- * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
- *    claimed or reserved. The number of successful responses in the last second is the partner's throughput, called the
- *    ceiling. The pace becomes half of the ceiling.
- * 2. Requests to a partner with a pace, or with an operator's upper limit, are evenly spaced. Each process reserves its
- *    send times (`RESERVE`); `paced_to` is the end of all reservations.
- * 3. Successful responses raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially
- *    beyond it, until the partner is busy again. The waiting period doubles if the ceiling turns out to be the same as
- *    before.
- * 4. A busy response costs `DEBT` successful responses. The pace rises beyond the ceiling only when no debt is left, so
- *    that only a few of a slow partner's responses are "busy".
+ * 1. A "busy" response is a 429, or a 503 if the subscription retries 503 automatically. It pauses the partner: until
+ *    `paused_until`, no notification is claimed and no send time is reserved. The number of successful responses in the
+ *    last second is stored as the ceiling, which is the partner's measured throughput. The pace becomes half of the
+ *    ceiling.
+ * 2. Requests to a partner with a pace, or with an operator's upper limit, are evenly spaced. Each process reserves
+ *    send times for its requests (`RESERVE`). `paced_to` is the time until which sending is reserved.
+ * 3. Successful responses raise the pace. The pace rises quickly to nearly the ceiling. After a waiting period, it
+ *    rises exponentially beyond the ceiling, until the partner is busy again. The waiting period doubles if the new
+ *    ceiling is about the same as before.
+ * 4. Each "busy" response creates a debt of `DEBT` successful responses. The pace rises beyond the ceiling only when
+ *    successful responses have paid this debt. Only a few of a slow partner's responses are therefore "busy".
  *
- * Never compare a stored time with the current time without also checking when the stored time was written: the clock
- * may have been changed since then.
+ * Never compare a stored time with the current time without also checking when the stored time was written, because the
+ * clock may have been changed since then.
  */
 import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
@@ -22,8 +23,8 @@ const SKEW_S = 5;
 /** The length, in seconds, of the period for which a single statement reserves send times. */
 const AHEAD_S = 0.1;
 /**
- * The pace, in requests per second, from which on requests are not limited (UNBOUNDED), and the lowest possible pace
- * (SLOWEST).
+ * UNBOUNDED is the pace, in requests per second, from which requests are not limited. SLOWEST is the lowest possible
+ * pace.
  */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
@@ -64,8 +65,8 @@ const DOUBLINGS = 1;
  */
 const GUESSED = -2;
 /**
- * The number of successful responses that make up for one "busy" response, and the maximum number of "busy" responses
- * that are remembered.
+ * DEBT is the number of successful responses that make up for one "busy" response. REMEMBERED is the maximum number of
+ * "busy" responses that are remembered.
  */
 const DEBT = 29;
 const REMEMBERED = 2;
@@ -81,20 +82,20 @@ export const MAY_BE_ASKED = isOver('s.paused_from', 's.paused_until');
 export const PACE = 'least(s.pace, s.max_per_second)';
 
 /**
- * The SQL expression for the time until which sending is already reserved for a subscription `s`, or for the current
- * time if nothing later is reserved.
+ * The SQL expression for the time until which sending is already reserved for a subscription `s`. If nothing is
+ * reserved beyond the current time, the expression is the current time.
  */
 const GIVEN_OUT_TO = `CASE WHEN s.paced_to > statement_timestamp() AND s.paced_to < statement_timestamp() + make_interval(secs => ${SKEW_S} + 2 / ${PACE})
     THEN s.paced_to ELSE statement_timestamp() END`;
 
 /** The SQL condition that a subscription `s` may get its next request now. */
 export const IN_PACE = `(${PACE} IS NULL OR ${GIVEN_OUT_TO} <= statement_timestamp())`;
-/** The SQL expression with which an UPDATE reserves one more send time of the partner. */
+/** The SQL expression for the new `paced_to` of a subscription `s`, for which an UPDATE reserves one more send time. */
 export const ONE_MORE = `${GIVEN_OUT_TO} + make_interval(secs => 1 / ${PACE})`;
 
 const HOLD = `greatest(0, ${PATIENCE_S} * s.pace_ceiling * power(2, least(s.pace_confirmed, ${DOUBLINGS})) - ${DEBT})`;
 
-/** The SQL expression for the pace of a subscription `s` after a number of successful responses. */
+/** The SQL expression for the pace of a subscription `s` after a number of further successful responses. */
 export const GROWN = (answers: string): string => {
   const safe = `${SAFE} * s.pace_ceiling`;
   const grown = `CASE WHEN s.pace < ${safe}
@@ -105,10 +106,10 @@ export const GROWN = (answers: string): string => {
 };
 
 /**
- * The SQL expression for the new ceiling (throughput) of a busy subscription `s`: the number of successful responses in
- * the last second, because the partner then accepted as many requests as it could. If the pace was above the old
- * ceiling, the ceiling is not lowered. Otherwise, the old ceiling was too high, and the new ceiling is lower than the
- * pace.
+ * The SQL expression for the new ceiling (throughput) of a subscription `s` whose partner is busy. The ceiling is the
+ * number of successful responses in the last second, because the partner was then at its limit. If the pace was above
+ * the old ceiling, the ceiling is not lowered. Otherwise, the old ceiling was too high, and the new ceiling is lower
+ * than the pace.
  * @param good SQL for the successful responses that the writing process received in the last second
  */
 export const CEILING = (good: string): string => {
@@ -123,8 +124,8 @@ export const CEILING = (good: string): string => {
 };
 
 /**
- * The SQL expression that counts how often in a row the measured throughput (ceiling) of a subscription `s` was about
- * the same.
+ * The SQL expression for the number of consecutive times that the measured throughput (ceiling) of a subscription `s`
+ * was about the same.
  * @param ceiling SQL for the new ceiling
  */
 export const CONFIRMED = (ceiling: string): string =>
@@ -133,8 +134,8 @@ export const CONFIRMED = (ceiling: string): string =>
     ELSE 0 END`;
 
 /**
- * The SQL expression for `pace_good` of a subscription `s` after a "busy" response. A negative value is a debt of
- * successful responses, which each "busy" response increases by {@link DEBT}.
+ * The SQL expression for `pace_good` of a subscription `s` after a "busy" response. A negative value is a debt, which
+ * each "busy" response increases by {@link DEBT}, and which successful responses reduce.
  */
 export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
     ELSE greatest(-${REMEMBERED * DEBT}, least(0, s.pace_good) - ${DEBT}) END`;
@@ -145,7 +146,7 @@ export interface Reserved {
   pace: number | null;
   /** The number of reserved send times; 0 if no time can be reserved now. */
   requests: number;
-  /** The time of the first reserved request, or of the next reservation. */
+  /** The time of the first reserved request or, if nothing is reserved, of the next attempt to reserve. */
   from_ms: number;
   /** The remaining time of the pause after the partner's "busy" response. */
   wall_ms: number;

@@ -4,8 +4,8 @@
  */
 const LOST_MS = 300;
 /**
- * The delay, in milliseconds, by which a request may leave after its send time. If the request leaves even later, the
- * following send times are postponed, so that the partner never gets more requests in a second than it accepts.
+ * The tolerated delay, in milliseconds, between a send time and its request. After a longer delay, the following send
+ * times are postponed, so that the partner never gets more requests in a second than it accepts.
  */
 const LATE_MS = 20;
 /** The rate, in requests per second, below which the delay of a single request matters to the partner. */
@@ -84,7 +84,9 @@ export class PartnerPace {
     this.rate = rate;
   }
 
-  /** Replaces the reserved send times by `requests` new times, from the time `from` on, at `rate` per second. */
+  /**
+   * Replaces the reserved send times with `requests` new ones, from the time `from` on, at a rate of `rate` per second.
+   */
   allow(from: number, requests: number, rate: number): void {
     this.bound(rate);
     this.moments = Array.from({ length: requests }, (_, index) => from + (index * 1000) / rate);
@@ -99,8 +101,8 @@ export class PartnerPace {
   }
 
   /**
-   * Ends the partner's pause in this process. The database is then asked again whether a request may be sent. Returns
-   * false if there was no pause.
+   * Ends the partner's pause in this process. Afterwards, the process asks the database again whether a request may be
+   * sent. Returns false if there was no pause.
    */
   dropWall(): boolean {
     const stood = this.wallUntil !== -Infinity;
@@ -108,7 +110,7 @@ export class PartnerPace {
     return stood;
   }
 
-  /** Removes the limit: as far as this worker knows, the partner handles every request. */
+  /** Removes the limit on the requests to the partner. */
   unbound(): void {
     this.isPaced = false;
     this.rate = Infinity;

@@ -2,11 +2,11 @@ import { PartnerPace } from './partner-pace.js';
 
 const LARGEST_BATCH = 512;
 /**
- * When a worker first learns of a change in the partner's health, it ignores the change if it is older than this time,
- * in milliseconds.
+ * The maximum age, in milliseconds, of the first change in a partner's health that a worker learns of. An older change
+ * is ignored.
  */
 const RECENT_MS = 10_000;
-/** Notifications to a partner with a limited request rate are claimed for this many seconds in advance. */
+/** The number of seconds for which notifications to a partner with a limited request rate are claimed in advance. */
 export const PACED_S = 4;
 /**
  * The amount by which each success raises the partner's concurrency limit, until the partner has once handled the
@@ -23,8 +23,8 @@ const SILENT_TIMES = 3;
 /**
  * The state of a partner's queue in this worker. `IDLE`: the last claim took all due notifications. `ASKING`: there may
  * be more notifications to claim. `CLAIMING`: a claim is running. `STALLED`: a claim found nothing, perhaps because an
- * unrecorded outcome blocked it. `HALTED`: an outcome that stops the partner is being recorded; until then nothing is
- * claimed or started.
+ * unrecorded outcome blocked the due notifications. `HALTED`: an outcome that stops the partner is being recorded, and
+ * nothing is claimed or started until it is recorded.
  */
 export type QueueMode = 'IDLE' | 'ASKING' | 'CLAIMING' | 'STALLED' | 'HALTED';
 
@@ -37,8 +37,8 @@ const MAY_FOLLOW: Record<QueueMode, readonly QueueMode[]> = {
 };
 
 /**
- * The latest experience of this worker with a partner: the partner answers, it does not answer in time (hangs), or no
- * attempt has ended yet.
+ * The latest experience of this worker with a partner. `ANSWERS`: the partner answers. `UNTRIED`: no attempt has ended
+ * yet. `HANGS`: the partner does not answer in time.
  */
 export type Trust = 'ANSWERS' | 'UNTRIED' | 'HANGS';
 
@@ -56,7 +56,9 @@ export class PartnerQueue<Item> {
   private head = 0;
   private current: QueueMode = 'ASKING';
   private readonly attempts = new Set<Attempt>();
-  /** The time at which the partner's health last changed, as far as this worker knows; null if it never changed. */
+  /**
+   * The time of the last change in the partner's health that this worker has learned of; null if there was no change.
+   */
   private changedAt: number | null = null;
   /** The typical response time of the partner, in milliseconds. */
   private typicalMs = 0;
@@ -71,8 +73,8 @@ export class PartnerQueue<Item> {
   /** The maximum number of claimed notifications in the partner's queue. */
   batch: number;
   /**
-   * The maximum number of concurrent attempts to the partner, rounded down when it is used. The limit grows with every
-   * success, and shrinks when the partner does not keep up. The limit starts at 1, so that a slow partner gets few
+   * The maximum number of concurrent attempts to the partner. A fraction of the number is ignored. The limit grows with
+   * every success, and shrinks when the partner does not keep up. It starts at 1, so that a slow partner gets few
    * requests before it answers "busy".
    */
   limit = 1;
@@ -99,7 +101,7 @@ export class PartnerQueue<Item> {
     return this.items.length - this.head;
   }
 
-  /** The number of notifications to claim now: 0 while the queue is at least half full. */
+  /** The number of notifications to claim now: 0 if no claim is due, or while the queue is more than half full. */
   get capacity(): number {
     const held = Math.min(this.batch, Math.ceil(PACED_S * this.pace.rate));
     return this.current === 'ASKING' && this.waiting <= held / 2 ? held - this.waiting : 0;
@@ -206,8 +208,8 @@ export class PartnerQueue<Item> {
   }
 
   /**
-   * Raises the concurrency limit to the maximum for a slow partner that has never answered "busy": its responses come
-   * too late to learn from.
+   * Raises the concurrency limit to the maximum for a slow partner that has never answered "busy", because its
+   * responses come too late to raise the limit step by step.
    */
   open(): void {
     if (this.isLearning && !this.pace.isPaced) this.limit = this.most;
@@ -234,8 +236,8 @@ export class PartnerQueue<Item> {
   }
 
   /**
-   * Resets the concurrency limit after a change in the partner's health. A recovered partner starts with one attempt,
-   * and the limit doubles with every round of successes.
+   * Resets the concurrency limit after a change in the partner's health. A recovered partner starts with one attempt at
+   * a time.
    */
   partnerChangedAt(at: number | null, now: number): void {
     if (this.changedAt === at) return;

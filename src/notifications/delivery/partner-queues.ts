@@ -1,26 +1,24 @@
 import { PartnerQueue, type Attempt, type Trust } from './partner-queue.js';
 
-/** The number of concurrent attempts that every answering partner may have, however many slots other partners use. */
+/** The number of concurrent attempts to one partner that may also use the reserved slots. */
 const GUARANTEED = 2;
 
 /**
  * Shares the concurrent attempts (slots) of a worker fairly among partners.
  *
- * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempts.
- * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
- *    does not answer in time counts as hanging immediately, until its next answer.
- * 3. Running attempts of hanging partners do not use the slots of other partners. When many partners begin to hang at
- *    once, other partners wait only until the worker notices it (partner-queue.ts). With the default of 64 slots and a
- *    wait time of 10 s, at most 640 attempts can hang at once.
- * 4. Partners that this worker has not tried yet get half of the slots, so that hanging newcomers leave slots for other
- *    partners. The latest newcomer is tried first.
+ * 1. No partner gets more than `perPartner` slots. Some slots are reserved for partners with hardly any running
+ *    attempts.
+ * 2. A partner that does not answer in time counts as hanging, until its next answer. An attempt to a hanging partner
+ *    may start only while fewer attempts to hanging partners are running than a quarter of the number of slots.
+ * 3. Running attempts to hanging partners use no slots. When many partners begin to hang at once, other partners wait
+ *    only until the worker notices the hanging partners (partner-queue.ts). With the default of 64 slots and a wait
+ *    time of 10 s, at most 640 attempts can hang at once.
+ * 4. The partners that this worker has not tried yet get at most half of the slots, so that the other partners keep
+ *    slots even if all untried partners hang. The newest untried partner is tried first.
  */
 export class PartnerQueues<Item> {
   private readonly queues = new Map<string, PartnerQueue<Item>>();
-  /**
-   * The queues that are ready to start an attempt, by their partners' state. The first queue of a set is the next in
-   * turn.
-   */
+  /** The queues that are ready to start an attempt, grouped by the state of their partners. */
   private readonly ready: Record<Trust, Set<PartnerQueue<Item>>> = {
     ANSWERS: new Set(),
     UNTRIED: new Set(),
@@ -35,7 +33,7 @@ export class PartnerQueues<Item> {
   /**
    * Creates the scheduler.
    * @param closed called with a queue whose partner is busy or paced; the queue must be enqueued again when an attempt
-   * is allowed
+   * may start
    */
   constructor(
     private readonly slots: number,

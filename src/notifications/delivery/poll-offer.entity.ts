@@ -23,7 +23,7 @@ export class PollOffer {
   @Column('uuid', { nullable: true })
   job_id: string | null;
 
-  /** The application and the user that polled. Only they can acknowledge or refuse the notification. */
+  /** The application and the user that polled. Only this caller can acknowledge or refuse the notification. */
   @Column('text')
   caller: string;
 

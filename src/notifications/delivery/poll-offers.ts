@@ -30,7 +30,7 @@ const LEASE_LAPSED = 'LEASE_LAPSED';
 
 export const REFUSAL_REASONS = [NO_MATCHING_RECORD, 'OTHER'] as const;
 
-/** A notification that a partner refuses, with the same effect as a status 400 in the response to a PUT. */
+/** A partner's refusal of a notification. It has the same effect as a response with status 400 to a PUT request. */
 export interface Refusal {
   readonly id: string;
   readonly reason: (typeof REFUSAL_REASONS)[number];
@@ -96,8 +96,8 @@ export class PollOffers {
   }
 
   /**
-   * Releases leases of a poll that does not return the notifications, for example because its client has disconnected.
-   * No attempt is recorded for them.
+   * Releases the leases of a poll that does not return its notifications, for example because the client has
+   * disconnected. No attempt is recorded for these notifications.
    */
   async withdraw(rows: readonly Offered[]): Promise<void> {
     if (rows.length === 0) return;
@@ -150,7 +150,7 @@ export class PollOffers {
     return [...new Set(asked)].filter((id) => !known.has(id));
   }
 
-  /** Records the lapsed leases of these partners, or of all partners, as failed attempts. */
+  /** Records the lapsed leases of these partners (null: of all partners) as failed attempts. */
   async lapse(subscriptionIds: readonly string[] | null): Promise<void> {
     while ((await this.database.queryOne(FIND_LAPSED, [subscriptionIds, ...this.clock.trust()])) !== null) {
       const lapsed = await this.unitOfWork.run(async () => {
@@ -211,7 +211,7 @@ export class PollOffers {
     ]);
   }
 
-  /** Writes an audit entry for each subscription of the notifications, with the number of its notifications. */
+  /** Writes one audit entry for each subscription, with the number of its notifications. */
   private audit(action: string, ended: readonly Ended[]): void {
     for (const subscriptionId of new Set(ended.map((one) => one.subscription_id))) {
       const some = ended.filter((one) => one.subscription_id === subscriptionId);

@@ -3,14 +3,14 @@
  * (delivery-statements.ts). The partner acknowledges or refuses the notifications in its next request, instead of by
  * its response to a push.
  *
- * 1. A poll leases rows for the time that the partner has asked for, and writes a row of `poll_offers` for each. The
- *    lease is marked as begun, because the partner has the notification. A change to the subscription therefore does
- *    not wait for it.
+ * 1. A poll leases rows for the time that the partner has asked for, and writes a row in `poll_offers` for each of
+ *    them. The attempt is marked as begun, because the partner already has the notification. A change to the
+ *    subscription therefore does not wait for the end of the lease.
  * 2. An acknowledgement or a refusal removes the offer and records the outcome of the attempt, in one transaction. It
- *    counts only for the caller that has polled, and only while both rows have the same, valid lease.
- * 3. A lapsed offer is removed in the same way. Its attempt counts as failed with `timeout`, and the notification is
- *    offered again or, after a change to PUSH, sent. Before that, no worker or poll claims the row (`FREE`), so that
- *    the attempt is recorded in every case.
+ *    counts only if it comes from the caller that polled, and only while both rows have the same, valid lease.
+ * 3. An offer whose lease has expired (a lapsed offer) is removed in the same way. Its attempt counts as failed with
+ *    `timeout`, and the notification is offered again or, after a change to PUSH, sent. No worker or poll claims the
+ *    row before the offer is removed (`FREE`), so that the attempt is recorded in every case.
  *
  * Never change a row of `deliveries` here without its token.
  */

@@ -10,8 +10,8 @@ const ROUND_MS = 2_000;
 const GIVEN_UP = 'GIVEN_UP';
 
 /**
- * Moves notifications for DOWN partners into the error queue: those that were created just before the partner went
- * DOWN, or by transactions that did not yet see this change.
+ * Moves notifications for DOWN partners into the error queue. These notifications were created just before the partner
+ * went DOWN, or by transactions that did not yet see this change.
  */
 const QUEUE_PENDING = prepared(
   'queue-pending-of-down',
@@ -39,8 +39,9 @@ export const COUNTED_FROM = `(
   WHERE after_s <= $1::float8 * 3600 AND after_s + length_s > $1::float8 * 3600)`;
 
 /**
- * Gives up old notifications, which then wait for an operator. $1: the age in hours, not counting suspensions of the
- * partner. Notifications to a suspended partner are not given up; after the suspension, the partner gets all of them.
+ * Gives up old notifications, which then wait for an operator. $1: the age in hours, without the periods in which the
+ * partner was suspended. While a partner is suspended, its notifications are not given up. After the suspension, the
+ * partner gets all of them.
  */
 const GIVE_UP = prepared(
   'queue-give-up',
@@ -64,8 +65,8 @@ const GIVE_UP = prepared(
 );
 
 /**
- * Gives up the notifications to a partner that has answered only "busy" for $1 hours (suspensions do not count). All
- * unsent notifications are given up together with the oldest, behind which they have waited.
+ * Gives up notifications that have been due for $1 hours, if their partner has answered only "busy" in all this time.
+ * Periods of suspension do not count.
  */
 const GIVE_UP_BUSY = prepared(
   'queue-give-up-busy',
@@ -123,8 +124,8 @@ const RESOLVE_QUEUED = prepared(
 
 const CAUSE = `(c.subscription_id, c.retry, coalesce(c.failure, ''), coalesce(c.reason, ''), coalesce(c.http_status, 0))`;
 /**
- * Merges the count rows of an error-queue cause into a single row, if that saves many rows. Causes without new rows are
- * not rewritten. Only one process at a time runs the statement.
+ * Merges the rows of each error-queue cause into a single row, if that saves many rows. The row of a cause without new
+ * rows is not rewritten. Only one process at a time runs the statement.
  */
 const FOLD_CAUSES = prepared(
   'queue-fold-causes',
@@ -141,9 +142,9 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications when no attempt does so: it gives up old notifications, and moves notifications for DOWN
- * partners into the error queue. It works in small batches, one kind of change after the other, so that neither
- * deliveries nor other changes wait for a large batch.
+ * Changes queued notifications that no attempt changes: gives up old notifications, moves notifications for DOWN
+ * partners into the error queue, and resolves the notifications for deleted subscriptions. The upkeep works in small
+ * batches, one kind of change after the other, so that neither deliveries nor other changes wait for a large batch.
  */
 @Injectable()
 export class QueueUpkeep {

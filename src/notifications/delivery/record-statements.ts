@@ -29,8 +29,8 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
   RETURNING i.job_id, i.subscription_id`;
 
 /**
- * SQL: whether an erasure has rewritten the body of a notification `n`. A response to a request that was sent before
- * the erasure may repeat the erased data, so it must not be stored.
+ * SQL: whether an erasure has rewritten the body of a notification `n`. In this case, the partner's response must not
+ * be stored: its request may have been sent before the erasure, and the response may repeat the erased data.
  */
 const IS_ERASED = `strpos(n.body, '"${ERASED_ID}') > 0 AS is_erased`;
 
@@ -66,12 +66,12 @@ const LOGGED = (outcome: string): string => `INSERT INTO notification_attempts
      FROM done`;
 
 /**
- * Records deliveries: $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: whether the
+ * Records deliveries. $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: whether the
  * request was sent while the partner was DOWN; $7: start times; $8: durations in milliseconds; $9: excerpts; $10:
- * earlier HTTP requests as JSON; $11: whether other attempts waited for the partner's pace. A 200 to a request that was
- * sent while the partner was DOWN turns the partner UP. A 200 to a suspected event (`SUSPECT_AFTER`) proves that the
- * partner was down for all events, so the failures of the partner's other events are no longer counted. Returns the
- * subscriptions for which the next event of a booking can now be claimed.
+ * earlier HTTP requests as JSON; $11: whether other attempts were waiting for a send time of the partner. A 200 to a
+ * request that was sent while the partner was DOWN makes the partner UP. A 200 to a suspected event (`SUSPECT_AFTER`)
+ * proves that the partner was down for all events, so the failures of the partner's other events are no longer counted.
+ * Returns the subscriptions for which the next event of a booking can now be claimed.
  */
 export const RECORD_DELIVERED = prepared(
   'delivery-record-delivered',
@@ -123,8 +123,8 @@ const WAS_PROBED = `s.health = 'DOWN' AND s.probe_token = turn.probe_token`;
 /** The SQL condition that a "busy" response starts a pause of deliveries to the partner, or extends the current one. */
 const CLOSES_WALL = `(turn.is_busy AND (${isOver('s.paused_from', 's.paused_until')} OR turn.wall_until > s.paused_until))`;
 /**
- * The SQL condition that a "busy" response is new information, because its request was sent after the last pause began.
- * The partner's responses to earlier requests are expected to be "busy" as well.
+ * The SQL condition that a "busy" response is new information, because its request was sent after the end of the last
+ * pause. The responses to earlier requests are expected to be "busy" as well.
  */
 const IS_NEWS = `(turn.is_busy AND (s.paused_from IS NULL OR s.paused_from > statement_timestamp() OR turn.began >= s.paused_until))`;
 
@@ -141,10 +141,11 @@ const STOPS = `(ended.failure IS NOT NULL OR ${ALIKE_NOW} >= ${ALIKE})`;
  * http_status, probe, partner_level, reason, stretch, busy, retry_after_s, good, partner_url; $13: RETRY_SCHEDULE_S.
  * With AUTO, the delivery is kept, and the partner goes DOWN or, if it is busy, gets a lower pace. With MANUAL, the
  * delivery ends. A replayed notification that fails stays delivered. An item of a bulk job for a busy partner is sent
- * again as part of the job. A response from an address that the partner has left does not change the partner's state.
+ * again as part of the job. A response from an address that the partner no longer uses does not change the partner's
+ * state.
  *
- * If an UP partner answers 500 to an event with three consecutive failures, it has answered 200 to a different event in
- * between. The fault is then the event's own, and an operator decides.
+ * If an UP partner answers 500 to an event that has already failed three times in a row, the partner has answered 200
+ * to a different event in the meantime. The event itself is then at fault, and an operator decides about it.
  */
 export const RECORD_FAILED = prepared(
   'delivery-record-failed',

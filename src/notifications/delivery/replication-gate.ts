@@ -1,14 +1,17 @@
 /**
  * Enforces `CONFIRM_REPLICATED`: partners are notified only of changes that a failover cannot undo.
  *
- * 1. The rows of a claim were committed before the claim: the write-ahead log up to its current end contains them.
- * 2. The claim is used once the configured number of standbys have flushed the log up to that point. With synchronous
- *    replication this takes one more round trip; otherwise it takes as long as the standbys lag behind.
- * 3. When they do not confirm within `PATIENCE_MS`, the claim is released and the gate closes: nothing more is claimed.
+ * 1. The rows of a claim were committed before the claim. The write-ahead log therefore contains them up to the
+ *    position at which it ends at that time.
+ * 2. The claimed notifications are sent once the configured number of standbys have flushed the log up to that
+ *    position. With synchronous replication, this takes one more round trip. Otherwise, the claim waits until the
+ *    standbys have caught up.
+ * 3. If the standbys do not confirm within `PATIENCE_MS`, the claim is released and the gate closes. While the gate is
+ *    closed, nothing is claimed.
  * 4. A closed gate is checked once a second. It opens when enough standbys have the whole log up to the time of the
  *    check.
  *
- * Log positions are compared only within one check and its polls: a failover begins a new timeline.
+ * Log positions from different checks are never compared, because a failover begins a new timeline.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
@@ -20,8 +23,8 @@ import { Logger } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 
 /**
- * The time, in milliseconds, for which a claim waits for the standby databases. It is much shorter than the time in
- * which an attempt must start (delivery-statements.ts).
+ * The time, in milliseconds, for which a claim waits for the standby databases. It is much shorter than the time within
+ * which an attempt must start (`MAY_START_MS`).
  */
 const PATIENCE_MS = 3_000;
 const POLL_MS = 5;

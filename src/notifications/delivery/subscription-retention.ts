@@ -7,8 +7,8 @@ import { COUNTED_FROM } from './queue-upkeep.js';
 const BATCH = 1000;
 
 /**
- * Selects the subscriptions that were deleted at least $1 days ago and that are no longer needed: they have no delivery
- * and no notification in the error queue, and no bulk job names them.
+ * Selects the subscriptions that were deleted at least $1 days ago, that have no delivery left, and that no bulk job
+ * contains.
  */
 const GONE = `gone AS MATERIALIZED (
   SELECT s.id FROM subscriptions s WHERE s.deleted_datetime < statement_timestamp() - make_interval(days => $1)
@@ -53,8 +53,8 @@ const FIND_DELETED = prepared(
 );
 
 /**
- * Deletes the remaining rows of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and old suspensions. The
- * delivery loop forgets a deleted subscription immediately.
+ * Deletes the rows of a deleted subscription NOTIFICATION_RETENTION_DAYS after its deletion. Also deletes old
+ * suspensions. The delivery loop forgets a deleted subscription at the next run, without waiting for this period.
  */
 @Injectable()
 export class SubscriptionRetention {

@@ -32,23 +32,23 @@ const MOST_NOTIFICATIONS = 2000;
 
 /**
  * The SQL condition that an event `e` is the only event of its booking. No other event of the booking is then being
- * delivered, or about to be delivered. An event that was set aside and is translated late does not meet the condition,
- * because later events follow it.
+ * delivered, or about to be delivered. An event that was set aside and is translated late does not meet the condition
+ * if later events follow it.
  */
 const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
 
 /**
  * The SQL expression that derives a notification's id from the event and the subscription. If an event is translated
- * again after a restore or failover, partners recognize the id. The id begins with the event's time, so that the newest
- * ids are at the end of the index (RFC 9562 §5.8, version 8).
+ * again after a restore or failover, partners can therefore recognize the id. The id begins with the event's time, so
+ * that the newest ids are at the end of the index (RFC 9562 §5.8, version 8).
  */
 const HASH = `encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8')), 'hex')`;
 const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left(${HASH}, 20)
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
 /**
- * The SQL condition that events become notifications for a subscription `s`. The condition also holds while the address
+ * The SQL condition that a subscription `s` gets notifications about events. The condition also holds while the address
  * of the subscription is being changed.
  */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
@@ -62,24 +62,26 @@ const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
 /**
  * Translates events into notifications. $1: bookings and records; $2: the last event of each; $3: stored names; $4:
  * partners to which this process can send immediately; $5: the default wait time; $6: the fencing token for rows that
- * are created claimed; $7 and $8: events of records, and the ids of their entries in the change feed as readers see
- * them. This single statement is the whole transaction:
+ * are claimed at their creation; $7 and $8: events of records, and the ids of their entries in the change feed as
+ * readers see them. This single statement is the whole transaction:
  *
  * 1. The unsettled events are locked. Events that another process has locked are left to that process, together with
- *    later events of their booking: no later notification is created while the earlier one is not visible.
+ *    later events of their booking. Otherwise, a later notification could be created before the earlier one is visible.
  * 2. Events are translated into at most `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining
  *    events.
- * 3. Each subscription that asks for an event gets one notification of it. Notifications for a DOWN partner are created
- *    in the error queue, for automatic retry.
+ * 3. Each subscription that asks for an event gets one notification about it. Notifications for a DOWN partner are
+ *    created in the error queue, for automatic retry.
  * 4. Each notification gets its row in `deliveries` (delivery-statements.ts), and the events are settled.
- * 5. The notification of a booking's only event can be created claimed. The partner's row must be lockable as for a
- *    claim, and the partner must have neither a pace nor a pause. Never claim a later event here: another process may
- *    be creating the notification of an earlier event, which is not yet visible.
+ * 5. The notification of a booking's only event can be claimed at its creation. For this, the partner's row must be
+ *    lockable as for a claim, and the partner must have neither a pace nor a pause. Never claim the notification of a
+ *    later event here: another process may be creating the notification of an earlier event, which this statement
+ *    cannot see yet.
  *
- * Positions and ids are generated before the rows are written, so that the new rows need not be joined with themselves:
- * the cost is linear. Each event is locked by key, because the planner would otherwise compare each event with all
- * others. The body is the event's own text, so that the event can be sent after one round trip. Only the id of a change
- * feed entry is replaced. An event of a record is not translated if no id is given for it.
+ * Positions and ids are generated before the rows are written, so that the new rows need not be joined with themselves.
+ * The cost is therefore linear. Each event is locked by key, because the planner would otherwise compare each event
+ * with all others. The body of a notification is the event's own text, so that one round trip to the database suffices.
+ * Only the id of a change-feed entry is replaced in this text. An event of a record is not translated if no id is given
+ * for it.
  */
 export const TRANSLATE = prepared(
   'notifications-translate',

@@ -18,7 +18,7 @@ type Wanted = readonly [stream: string, upTo: number, isOfRecord: boolean];
 
 /**
  * A new notification. Its `lease_token` is null if it was not claimed at its creation. `may_be_sent` is false if the
- * partner is suspended or DOWN, or if it polls; `may_be_polled` is true if an active partner polls.
+ * partner is suspended or DOWN, or polls. `may_be_polled` is true if the partner is active and polls.
  */
 type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_sent: boolean; may_be_polled: boolean };
 
@@ -45,12 +45,12 @@ const SETTLING_MS = 50;
 /**
  * Translates the events of bookings and records into notifications.
  *
- * 1. Two translations can run at the same time, but never of the same booking. Commands that arrive in the meantime are
- *    batched into the next translation.
- * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until no event is left.
- * 3. A failing batch is halved until the single faulty event is found. That event is set aside with an alarm: it delays
- *    no other event, and waits until an operator has corrected it (docs/operations.md).
- * 4. While the database is unavailable, events stay unsettled: the outbox's sweep publishes them again.
+ * 1. Two translations can run at the same time, but never two for the same booking. Commands that arrive in the
+ *    meantime are batched into the next translation.
+ * 2. Each statement (translation-statement.ts) is a transaction of bounded size. It is repeated until no event is left.
+ * 3. A failing batch is halved until the single faulty event is found. That event is set aside, and an alarm is raised.
+ *    The faulty event delays no other event, and waits until an operator has corrected it (docs/operations.md).
+ * 4. While the database is unavailable, events stay unsettled. The outbox's sweep publishes them again later.
  */
 @CommandHandler(TranslateEvents)
 export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> {

@@ -8,7 +8,7 @@ import { Metrics } from '../../platform/observability/metrics.js';
 import { startsIn } from './exam-in.js';
 import { CountUndelivered, EXAM_IN, type UndeliveredCount } from '../notifications.queries.js';
 
-/** The maximum share of the process's time that is spent on counting, which is slow for a long error queue. */
+/** The maximum share of the process's time that counting may take. Counting is slow for a long error queue. */
 const SHARE = 1 / 20;
 
 /**

@@ -21,7 +21,7 @@ export class ResolveNotification extends Command<void> {
   }
 }
 
-/** Creates a bulk job for all notifications that match now; with `dryRun`, only counts them. */
+/** Creates a bulk job for all notifications that match now. With `dryRun`, only counts these notifications. */
 export class StartJob extends Command<StartedJob> {
   constructor(
     readonly kind: 'RESEND' | 'REPLAY' | 'RESOLVE',

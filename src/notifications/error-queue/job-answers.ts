@@ -3,7 +3,7 @@ import { ApiOperation } from '@nestjs/swagger';
 import { Answer, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 
-/** Declares a route that creates a bulk job or, with `dry_run`, only counts the notifications of the job. */
+/** Declares a route that creates a bulk job. With `dry_run`, the route only counts the notifications of the job. */
 export const StartsJob = (model: Type, ...problems: number[]) =>
   applyDecorators(
     Idempotent(),

@@ -34,7 +34,7 @@ interface CountedJob extends Job {
   resolved: number;
 }
 
-// A job's filter may name a partner of an account that the job does not concern; the name of such a partner is not
+// The filter of a job may name a partner of an account that the job does not concern. The name of such a partner is not
 // returned.
 const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_name, ${ADDRESS}
   FROM jobs j LEFT JOIN subscriptions s ON s.id = (j.filter->>'subscription_id')::uuid
@@ -54,7 +54,7 @@ const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
 
 /**
- * The SQL condition with which a partner sees only its own jobs: every subscription of the job must be in the given
+ * The SQL condition with which a partner sees only its own jobs. Every subscription of the job must be in the given
  * parameter. If the parameter is null, every job matches. Jobs that operators started list no subscriptions, so no
  * partner sees them.
  */

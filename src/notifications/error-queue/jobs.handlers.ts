@@ -59,7 +59,9 @@ export class SteerJobHandler implements ICommandHandler<SteerJob> {
     });
   }
 
-  /** Ends the job if every item has an outcome. The job runner may not yet have done so after the last outcome. */
+  /**
+   * Ends the job if every item has an outcome. After the last outcome, the job runner may not have ended the job yet.
+   */
   private async settle(jobId: string): Promise<void> {
     await this.jobs.lock(jobId);
     await this.database.execute(SETTLE, [jobId]);

@@ -23,7 +23,7 @@ export const CANDIDATE_NAME = `CASE WHEN NOT starts_with(${CANDIDATE_ID}, '${ERA
   THEN nullif(concat_ws(' ', n.body::json->>'candidate_fname', n.body::json->>'candidate_lname'), '') END`;
 export const LOCATION_TIMEZONE = `n.body::json->>'location_timezone'`;
 
-/** SQL: the start of a moved exam before it was moved, from the booking's previous notification to the partner. */
+/** SQL: the start of an exam before the exam was moved, from the booking's previous notification to the partner. */
 export const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
     SELECT before.body::json->>'booking_on' FROM notifications before
     WHERE before.booking_code = n.booking_code AND before.subscription_id = n.subscription_id
@@ -64,8 +64,8 @@ const OF_QUEUED = causeOf('n', 'failure_reason');
 const row = (...columns: string[]): string => `(${columns.join(', ')})`;
 
 /**
- * Selects `columns` of a cause's first or last notifications, with an index on the columns of a cause followed by
- * `last`.
+ * Selects `columns` of the first or last notifications of a cause, sorted by `last`. An index contains the columns of a
+ * cause, followed by `last`.
  *
  * The condition only says where to start in the index; rows of other causes are dropped afterwards. If the condition
  * also limited the end of the range, PostgreSQL's planner would expect few rows. It could then choose a different

@@ -110,7 +110,7 @@ export class NotificationFilter implements NotificationConditions {
 }
 
 /**
- * The query of the error queue's list. It is a single class, so that an error response lists all invalid parameters of
+ * The query of the error queue's list. It is a single class, so that one error response lists all invalid parameters of
  * a request.
  */
 export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {

@@ -15,7 +15,7 @@ import { FAILING_SINCE, HOURS } from '../subscriptions/partner-standing.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import type { JobModel } from './jobs.dto.js';
 
-/** SQL: the subquery `hour ("from")` with the starts of the last `count` hours, including the current hour. */
+/** SQL: the subquery `hour ("from")` with the starts of the last `count` hours, of which the current hour is one. */
 export const lastHours = (count: number): string => `hour AS MATERIALIZED (
      SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${count - 1} hours',
        statement_timestamp(), interval '1 hour') "from")`;

@@ -13,10 +13,11 @@ const ORIGIN = `'1970-01-01T00:00:00Z'`;
  * 1. A five-minute bucket that lies within one step is read as a whole, together with the changes that have not yet
  *    been added to the bucket.
  * 2. If the boundary of a step divides a bucket, the notifications of the bucket are read one by one.
- * 3. After an upgrade, the digests of notifications that the sweep has not reached are computed here.
+ * 3. After an upgrade, some notifications may still have no stored digest (digest-upkeep.ts). Their digests are
+ *    computed here.
  *
- * A single statement reads all three sources, so that a notification that the sweep is processing is neither missed nor
- * counted twice.
+ * A single statement reads all three sources, so that a notification that is being processed at the same time is
+ * neither missed nor counted twice.
  */
 const DIGESTS = prepared(
   'digest-read',
@@ -51,7 +52,7 @@ const DIGESTS = prepared(
 
 const NOTHING = '0'.repeat(64);
 
-/** The delivered notifications that were generated in a period, as a number and a digest. */
+/** The number and the combined digest of the delivered notifications that were generated in a period. */
 export interface Digest {
   readonly from: Date;
   readonly to: Date;

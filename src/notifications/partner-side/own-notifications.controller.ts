@@ -20,7 +20,7 @@ import {
 } from '../error-queue/notifications.dto.js';
 import { OwnReplayBody } from './partner-side.dto.js';
 
-/** The reason that is stored for a job that a partner starts. Only operators enter their own reasons. */
+/** The stored reason of a job that a partner starts. Only operators enter their own reasons. */
 const REASON = 'Requested by the partner.';
 
 /** Serves a partner the notifications for its own subscriptions. */

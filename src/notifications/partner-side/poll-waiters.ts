@@ -32,7 +32,7 @@ class Waiter {
  * Manages the polls of this process that wait for a notification. A waiting poll is a promise and a timer: it uses
  * neither a database connection nor a delivery slot.
  *
- * 1. A signal about a partner wakes one of its polls, the one that has waited longest. If that poll finds more
+ * 1. A signal about a partner wakes the poll of this partner that has waited longest. If that poll finds more
  *    notifications than it may take, it wakes the next poll.
  * 2. Once a second, one query looks for notifications to the partners with waiting polls. A lost signal therefore
  *    delays a poll by at most a second.
@@ -85,7 +85,7 @@ export class PollWaiters implements BeforeApplicationShutdown {
     this.remove(waiter);
   }
 
-  /** Wakes a poll of each of these partners. */
+  /** Wakes one waiting poll for each of these partners. */
   wake(subscriptionIds: readonly string[]): void {
     for (const id of subscriptionIds) {
       const [first] = this.waiting.get(id) ?? [];

@@ -11,7 +11,9 @@ import type { PollAnswer, PollBody } from './poll.dto.js';
 import { PollWaiters } from './poll-waiters.js';
 
 const WAIT_MS = 30_000;
-/** The time, in milliseconds, that is added to a poll's longest wait before a silent connection is closed. */
+/**
+ * The time, in milliseconds, that is added to the longest wait of a poll to get the time limit for a silent connection.
+ */
 const SILENT_EXTRA_MS = 15_000;
 const MOST = 20;
 const LEASE_S = 60;

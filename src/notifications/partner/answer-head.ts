@@ -1,8 +1,8 @@
 import { PartnerFault } from './partner-connection.js';
 
-/** The maximum size of the headers of a partner's response. */
+/** The maximum size, in bytes, of the headers of a partner's response. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** The maximum size of a response's head: the status line and the headers. */
+/** The maximum size, in bytes, of the head of a response, which consists of the status line and the headers. */
 export const MAX_HEAD_BYTES = MAX_HEADER_BYTES + 1024;
 
 const SHORTEST_STATUS_LINE = 'HTTP/1.1 200\r';
@@ -34,8 +34,8 @@ export function assertLineEnds(head: Buffer): void {
 }
 
 /**
- * Normalizes the head of a response for undici: a folded line becomes one line (RFC 9112 §5.2), repeated equal values
- * of `Content-Length` become one value (§6.3), and a newer minor version becomes 1.1 (RFC 9110 §2.5).
+ * Normalizes the head of a response for undici. A folded line becomes one line (RFC 9112 §5.2). Repeated equal values
+ * of `Content-Length` become one value (§6.3). A newer minor version becomes 1.1 (RFC 9110 §2.5).
  * @param end the position at which the head ends
  * @throws PartnerFault when the headers are too long, or the length is ambiguous
  */

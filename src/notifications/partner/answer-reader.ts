@@ -26,8 +26,8 @@ export interface Answer {
 }
 
 /**
- * The maximum size of a response without its interim responses, which occupy no memory. This limit is needed, because
- * the time limit does not bound the size, and chunk extensions have no other limit.
+ * The maximum size of a response in bytes. Interim responses do not count, because they occupy no memory. This limit is
+ * needed, because the time limit does not bound the size, and chunk extensions have no other limit.
  */
 const MAX_ANSWER_BYTES = 256 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
@@ -35,18 +35,16 @@ const NOTHING: Buffer = Buffer.alloc(0);
 
 /**
  * Passes the bytes of a partner's response to undici, without interim responses and with the final head in one piece
- * (answer-head.ts). undici treats `100 Continue` as a fault and destroys the socket, although a server may send
- * unsolicited interim responses that clients must skip (RFC 9110 §15.2). Bytes that are not HTTP are refused here, with
- * a reason.
+ * (answer-head.ts). Interim responses are left out, because undici treats `100 Continue` as a fault and destroys the
+ * socket. A server may send unsolicited interim responses, and a client must skip them (RFC 9110 §15.2). Bytes that are
+ * not HTTP are refused here, with a reason.
  *
  * This class replaces the socket's `read`, which undici calls (docs/decisions/0013-private-parts.md).
  */
 export class AnswerReader {
   /** Whether any byte of the partner's current response has arrived. */
   begun = false;
-  /**
-   * The bytes read so far of the current response, or of the interim response before it, from the status line on.
-   */
+  /** The bytes read so far of the current response or, before it begins, of its last interim response. */
   said = NOTHING;
   /** The number of bytes of the current response that were passed on to undici. */
   private bytes = 0;
@@ -84,7 +82,7 @@ export class AnswerReader {
   }
 
   /**
-   * Takes a chunk of the response; returns the bytes to pass on, if there are any.
+   * Takes a chunk of the response. Returns the bytes to pass on; null if there are none yet.
    * @throws PartnerFault
    */
   private take(chunk: Buffer): Buffer | null {

@@ -5,12 +5,12 @@ import { retryAfterSeconds } from './retry-after.js';
 
 export interface AttemptOutcome {
   delivered: boolean;
-  /** The HTTP status of the partner's response, even if its body failed; null without a response. */
+  /** The HTTP status of the partner's response, even if its body was incomplete; null without a response. */
   httpStatus: number | null;
   failure: FailureClass | null;
   /**
-   * A short code for the cause of the failure, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`; null if the HTTP status is
-   * sufficient. The code contains no data from the partner.
+   * A short code for the cause of the failure, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`; null if the HTTP status
+   * alone explains the failure. The code contains no data from the partner.
    */
   reason: string | null;
   /**
@@ -65,8 +65,8 @@ export class Puts {
   }
 
   /**
-   * Records a request that was lost because the partner closed the keep-alive connection at that moment. The request is
-   * then repeated on a new connection.
+   * Records a request that was lost, because the partner was closing the keep-alive connection when the request was
+   * sent. The request is then repeated on a new connection.
    */
   inVain({ failure, reason }: PartnerFault): void {
     const { durationMs, beganMs } = this;
@@ -85,7 +85,7 @@ export class Puts {
   }
 
   failed({ failure, reason, said, retryAfterS }: PartnerFault): AttemptOutcome {
-    // If the request for a new token failed, the outcome is the 401, with the reason why that request failed.
+    // If the request for a new token failed, the outcome is the 401, and its reason says why the token request failed.
     if (this.open) return { ...this.outcome(this.open), reason, durationMs: this.durationMs };
     const { durationMs, beganMs, earlier } = this;
     return {
@@ -133,8 +133,8 @@ export class Puts {
 export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
 /**
- * Returns the reason of a failure: for a status 400, the reason that the specification names; for a 200, the way in
- * which the body failed. Returns null for any other status, which needs no further reason.
+ * Returns the reason of a failure. For a status 400, this is the reason that the specification names. For a 200, it is
+ * the way in which the body failed. Any other status needs no further reason, and the result is null.
  */
 function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClass | null): string | null {
   if (status === 400) return NO_MATCHING_RECORD;
@@ -142,8 +142,9 @@ function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClas
 }
 
 /**
- * Returns the failure class of a response; null if the response counts as delivered. It counts as delivered only if its
- * status is 200 and its body is complete or too long to be read. For any other status, the body does not matter.
+ * Returns the failure class of a response; null if the response counts as delivered. A response counts as delivered
+ * only if its status is 200 and its body is complete or too long to be read. For any other status, the body does not
+ * matter.
  */
 function failureOf({ status, ending }: Answer): FailureClass | null {
   if (status === 200) {

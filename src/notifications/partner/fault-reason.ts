@@ -4,8 +4,8 @@ import { errors } from 'undici';
 const OF_LIBRARY = /^(UND_|HPE_)/;
 
 /**
- * The service's codes for the errors of undici. Connections are opened and limited by the service itself, so most of
- * the other errors cannot occur.
+ * The service's codes for the errors of undici. The service itself opens the connections and limits their time, so most
+ * other errors of undici cannot occur.
  */
 const CODES: Record<string, string | undefined> = {
   // undici reports this code when the partner has closed the connection.
@@ -68,8 +68,8 @@ export function isClosedByPartner(error: unknown): boolean {
 }
 
 /**
- * Returns whether the error is a TLS alert. The alert may arrive after the handshake: with TLS 1.3, a partner refuses a
- * client certificate only then.
+ * Returns whether the error is a TLS alert. The alert may arrive after the handshake: with TLS 1.3, a partner can
+ * refuse a client certificate only after the handshake.
  */
 export function isTlsFault(error: unknown): boolean {
   return /^(ERR_SSL|ERR_TLS|EPROTO)/.test(reasonOf(error));

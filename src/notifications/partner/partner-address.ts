@@ -29,8 +29,8 @@ export class AddressBlockedError extends Error {
 }
 
 /**
- * Parses the URL of a partner: https, without user name, password, query or fragment. All spellings of an address give
- * the same URL, without trailing slashes. Throws `PartnerUrlError`.
+ * Parses the URL of a partner, which must use https and have no user name, password, query or fragment. All spellings
+ * of an address give the same URL, without trailing slashes. Throws `PartnerUrlError`.
  */
 export function parsePartnerUrl(text: string): URL {
   const url = parseHttpsUrl(text);
@@ -46,8 +46,8 @@ function inOneSpelling(encoded: string): string {
 }
 
 /**
- * Returns the normalized spelling of a partner's address. An invalid address is returned unchanged: addresses are
- * checked when they are saved, so an invalid one was written directly into the database.
+ * Returns the normalized spelling of a partner's address. An invalid address is returned unchanged. Addresses are
+ * checked when they are saved, so an invalid address must have been written directly into the database.
  */
 export function spellingOf(address: string): string {
   try {
@@ -62,8 +62,8 @@ export function isSameAddress(one: string, other: string): boolean {
 }
 
 /**
- * Returns whether credentials for one address may be sent to the other address. Both must have the same host, because
- * the owner of a host owns all its ports and paths.
+ * Returns whether credentials for one address may also be sent to the other address. Both addresses must have the same
+ * host, because the owner of a host owns all its ports and paths.
  */
 export function isSameHost(one: string, other: string): boolean {
   return hostOf(one) !== '' && hostOf(one) === hostOf(other);
@@ -74,8 +74,8 @@ function hostOf(address: string): string {
 }
 
 /**
- * Parses the URL of a token endpoint. Unlike in a partner's URL, a query is allowed (RFC 6749 §3.2), and the path stays
- * unchanged. Throws `PartnerUrlError`.
+ * Parses the URL of a token endpoint. In contrast to a partner's URL, the URL may have a query (RFC 6749 §3.2), and its
+ * path stays unchanged. Throws `PartnerUrlError`.
  */
 export function parseTokenUrl(text: string): URL {
   return parseHttpsUrl(text);
@@ -122,13 +122,13 @@ function parseHttpsUrl(text: string): URL {
   return url;
 }
 
-/** Returns the host of a URL as it is dialled: an IPv6 address without brackets, a name without the trailing dot. */
+/** Returns the host of a URL for connections: an IPv6 address without brackets, or a name without the final dot. */
 export function dialledHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-// All networks that IANA's special-purpose registry does not list as globally reachable (RFC 6890), and the address of
-// cloud metadata.
+// All networks that IANA's special-purpose registry does not list as globally reachable (RFC 6890), and the address
+// from which cloud providers serve metadata.
 const refusedIPv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -235,8 +235,8 @@ export class PartnerAddressGuard {
   }
 
   /**
-   * Refuses a URL whose host is an IP address that is not allowed, in any spelling that `new URL` knows. A host name is
-   * checked when it is resolved.
+   * Refuses a URL whose host is an IP address that is not allowed, in any spelling that `new URL` accepts. A host name
+   * is checked when it is resolved.
    */
   assertUrlAllowed(url: URL): void {
     const host = dialledHost(url);
@@ -244,9 +244,9 @@ export class PartnerAddressGuard {
   }
 
   /**
-   * Returns the addresses of a host to which to connect. If one address is not allowed, the host is refused: a
-   * partner's host name must never point to an internal address, and the result must not depend on the order of the
-   * addresses. Throws `AddressBlockedError`, or the error of the look-up.
+   * Returns the addresses to dial for a host. If one of its addresses is not allowed, the host is refused. The reasons
+   * are that a partner's host name must never point to an internal address, and that the result must not depend on the
+   * order of the addresses. Throws `AddressBlockedError`, or the error of the look-up.
    */
   async resolveAllowed(host: string, addressLookup: AddressLookup, signal?: AbortSignal): Promise<string[]> {
     const addresses = isIP(host) === 0 ? await addressLookup(host, signal) : [host];

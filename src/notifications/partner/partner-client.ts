@@ -63,8 +63,8 @@ interface Session {
   tokenPool: PartnerPool | null;
   token: PartnerToken | null;
   /**
-   * The headers of every request: those in the partner's `auth`, the service's own, and the `Authorization` header
-   * unless it contains an access token.
+   * The headers of every request: the headers in the partner's `auth`, the service's own headers, and the
+   * `Authorization` header unless it contains an access token.
    */
   headers: Record<string, string>;
   secrets: string[];
@@ -125,7 +125,7 @@ export class PartnerClient implements OnApplicationShutdown {
     return this.sessions.get(key)?.connector.certificateNotAfter ?? null;
   }
 
-  /** Drops the token under a key, and closes the connections under this key after their running attempts. */
+  /** Drops the token under a key, and closes the connections under this key when their running attempts have ended. */
   async forget(key: string): Promise<void> {
     const session = this.sessions.get(key);
     this.sessions.delete(key);
@@ -196,8 +196,9 @@ export class PartnerClient implements OnApplicationShutdown {
     const { auth, waitMs } = endpoint;
     const url = readable('blocked', 'url_unusable', () => notificationsUrl(endpoint.url));
     const secureContext = readable('tls', 'certificates_unusable', () => secureContextOf(endpoint));
-    // The subscription's certificates also apply to the partner's token endpoint: a bundle in `ca_pem` can contain the
-    // root certificates of both hosts. A client certificate is only shown to a verified server that asks for it.
+    // The subscription's certificates also apply to the partner's token endpoint, because a bundle in `ca_pem` can
+    // contain the root certificates of both hosts. A client certificate is shown only to a verified server that asks
+    // for it.
     const connectorOf = (origin: URL) => new PartnerConnector(origin, secureContext, this.guard, this.addressLookup);
     const poolOf = (origin: URL, connector: PartnerConnector, size: number) =>
       new PartnerPool(origin.origin, connector, size, waitMs, this.idle);
@@ -259,8 +260,8 @@ async function withToken(
 }
 
 /**
- * Returns the headers of a request to the partner: the service's own headers and the headers in the partner's `auth`,
- * which are never sent to the token endpoint.
+ * Returns the headers of a request to the partner. They include the headers in the partner's `auth`, which the token
+ * endpoint never receives.
  */
 function headersOf(auth: PartnerAuth): Record<string, string> {
   const own: Record<string, string> = {};

@@ -12,8 +12,8 @@ const ATTEMPT_DELAY_MS = 250;
 /** The delay, in milliseconds, before the next address is dialled while the current one is in the TLS handshake. */
 const HANDSHAKE_DELAY_MS = 1_000;
 /**
- * The interval of TCP keep-alive probes, in milliseconds. They keep NATs from dropping a connection, and detect a dead
- * connection within about ten more seconds.
+ * The interval of TCP keep-alive probes, in milliseconds. The probes keep NATs from dropping a connection, and detect a
+ * dead connection within about ten more seconds.
  */
 const KEEP_ALIVE_MS = 10_000;
 /**
@@ -58,8 +58,8 @@ export class PartnerFault extends Error {
 }
 
 /**
- * Returns the more informative of two failures in one attempt: a failure at an address that accepted the connection is
- * preferred.
+ * Returns the more informative of two failures in one attempt. A failure at an address that accepted the connection is
+ * more informative than any other failure.
  */
 function graver(one: PartnerFault | null, other: PartnerFault): PartnerFault {
   return one === null || one.failure === 'connect' ? other : one;
@@ -205,8 +205,8 @@ export class PartnerConnector {
   }
 
   /**
-   * Starts TLS. From here on, the TLS socket owns `tcp`: if `tcp` were destroyed first, its TLS state would be freed
-   * during its own callbacks, and Node would crash.
+   * Starts TLS. From then on, the TLS socket owns `tcp`. Never destroy `tcp` first: its TLS state would be freed during
+   * its own callbacks, and Node.js would crash.
    */
   private secure(tcp: Socket, signal: AbortSignal): Promise<OpenConnection> {
     return new Promise((resolve, reject) => {
@@ -221,7 +221,8 @@ export class PartnerConnector {
         ALPNProtocols: ['http/1.1'],
         ...(session ? { session: session.ticket } : {}),
       });
-      // New tickets for a resumed session are ignored, because the certificate was not verified again.
+      // New tickets for a resumed session are ignored, because the certificate is not verified again for such a
+      // session.
       socket.on('session', (ticket: Buffer) => {
         if (!socket.isSessionReused()) this.session = { ticket, verifiedAt: performance.now() };
       });

@@ -108,11 +108,11 @@ function readKey(pem: string) {
 }
 
 /**
- * Returns a TLS context for version 1.2 or newer, whatever the command line of Node specifies. Throws for certificates
- * that `assertCertificates` refuses.
+ * Returns a context for TLS 1.2 or newer, even if the command line of Node.js allows older versions. Throws for
+ * certificates that `assertCertificates` refuses.
  */
 export function secureContextOf(certificates: PartnerCertificates): SecureContext {
-  // The certificates are checked again: OpenSSL ignores an unreadable `ca`, and an empty `ca` would restore the
+  // The certificates are checked again, because OpenSSL ignores an unreadable `ca`, and an empty `ca` would restore the
   // system's root certificates.
   assertCertificates(certificates);
   return createSecureContext({
@@ -140,8 +140,8 @@ function formEncoded(text: string): string {
 }
 
 /**
- * Returns whether the token consists of visible ASCII characters that cannot end a header line or a credential (RFC
- * 6750 §2.1).
+ * Returns whether the token consists only of visible ASCII characters, so that it cannot end a header line or a
+ * credential (RFC 6750 §2.1).
  */
 export function isHeaderSafeToken(token: unknown): token is string {
   return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);
@@ -170,15 +170,15 @@ function ofType(auth: PartnerAuth): string[] {
 }
 
 /**
- * Returns the spellings of the credential in a value such as `ApiKey 0123456789`, without the scheme's name: a partner
- * may echo the credential alone.
+ * Returns the spellings of the credential in a value such as `ApiKey 0123456789`. The scheme's name is left out,
+ * because a partner may echo the credential alone.
  */
 function credentialOf(value: string): string[] {
   const [, credential] = /^[A-Za-z][\w-]* +(\S{8,})$/.exec(value) ?? [];
   return credential === undefined ? [] : spellings(credential);
 }
 
-/** The minimum length of a sequence of Base64 letters that is masked. Shorter sequences occur too often by chance. */
+/** The minimum length of a Base64 sequence that is masked. Shorter sequences occur too often by chance. */
 const LEAST_LETTERS = 8;
 
 /**
@@ -202,13 +202,11 @@ export function spellings(secret: string, authorization?: string): string[] {
   return [...texts].filter((text) => text !== '').sort((a, b) => b.length - a.length);
 }
 
-/**
- * Returns the Base64 letters that encode the given bytes inside a longer text, for each of the three possible offsets.
- */
+/** Returns the Base64 characters that encode the bytes inside a longer text, for each of the three possible offsets. */
 function withinBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
-    // Base64 letters that also depend on a neighbouring byte are omitted.
+    // Base64 characters that also depend on a neighbouring byte are omitted.
     const [from, to] = [Math.ceil((8 * offset) / 6), Math.floor((8 * shifted.length) / 6)];
     return to - from < LEAST_LETTERS
       ? []

@@ -7,9 +7,9 @@ const UNREADABLE = /\p{Cc}|\p{Cs}/gu;
 const LONGEST_SPELLING = 10;
 
 /**
- * Returns the beginning of a response as text for people. The text has no control characters, no invalid UTF-8 (which
- * PostgreSQL would refuse), and none of the `secrets`, which a partner may echo. For a redirect, the text begins with
- * the `Location` header.
+ * Returns the beginning of a response as text for people. The text has no control characters and no invalid UTF-8,
+ * which PostgreSQL would refuse. The `secrets` are masked, because a partner may echo them. For a redirect, the text
+ * begins with the `Location` header.
  */
 export function excerptOf(
   { status, body, coding, location }: Pick<Answer, 'status' | 'body' | 'coding' | 'location'>,
@@ -22,8 +22,8 @@ export function excerptOf(
 }
 
 /**
- * Returns the beginning of a response that is not HTTP as text, with the `secrets` masked. Bytes that are not text
- * appear as `\\x15`.
+ * Returns the beginning of a response that is not HTTP as text, with the `secrets` masked. A byte that is not text
+ * appears as an escape such as `\x15`.
  */
 export function firstBytes(said: Buffer, secrets: string[]): string | null {
   return readable(beginningOf(said, secrets), secrets, (character) => {
@@ -38,7 +38,7 @@ function beginningOf(bytes: Buffer, secrets: string[]): string {
 
 function readable(said: string, secrets: string[], unreadable: (character: string) => string): string | null {
   let text = said;
-  // Secrets are masked before the text is truncated, because the first half of a truncated secret would not be
+  // Secrets are masked before the text is truncated, because a secret that was cut off in the middle would not be
   // recognized. A mask has the same length as the secret.
   for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
   text = withoutSpelled(text, secrets).replace(LINE_BREAKS, ' ');

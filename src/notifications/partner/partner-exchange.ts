@@ -27,8 +27,8 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
 };
 
 /**
- * The maximum age, in milliseconds, of a connection's certificate check when a request begins. It is limited, because
- * names and certificates change.
+ * The maximum age, in milliseconds, of a connection's certificate check when a request begins. The age is limited,
+ * because certificates, and the addresses of host names, change.
  */
 const OLDEST_MS = 60_000;
 /**
@@ -59,14 +59,12 @@ export interface ConnectionKeeper {
  */
 export class PartnerConnection {
   /**
-   * The number of complete answers over the current socket. Without any answer, the connection is new, and a failure
+   * The number of complete answers over the current socket. While the number is 0, the connection is new, so a failure
    * cannot mean that the connection was stale.
    */
   answers = 0;
   private answeredAt = Infinity;
-  /**
-   * The first error of the socket. It is stored, because undici may only report that the connection ended afterwards.
-   */
+  /** The first error of the socket. It is stored, because undici may later report only that the connection ended. */
   fault: Error | null = null;
   private reader: AnswerReader | null = null;
   private readonly client: Client;
@@ -77,7 +75,7 @@ export class PartnerConnection {
   constructor(origin: string, connector: PartnerConnector, limitMs: number) {
     this.client = new Client(origin, {
       pipelining: 1,
-      // undici's own time limits are off, because the exchange has one limit for everything.
+      // undici's own time limits are off, because the exchange has a single time limit for all its steps.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: KEPT_MS,
@@ -113,7 +111,7 @@ export class PartnerConnection {
     return performance.now() - this.verifiedAt > OLDEST_MS;
   }
 
-  /** Whether the last response over the connection is so long ago that the connection may have been dropped. */
+  /** Whether the last response over the connection arrived so long ago that the connection may have been dropped. */
   get isQuiet(): boolean {
     return performance.now() - this.answeredAt > QUIET_MS;
   }
@@ -204,7 +202,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    // If the body of the response ends with the connection, a failed connection means that the body is incomplete.
+    // The body of a response without a length ends when the connection ends. If the connection has failed, the body is
+    // incomplete.
     if (!this.settled) this.answer(this.connection?.fault ? 'broken' : 'complete');
   }
 
@@ -222,7 +221,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private breakOff(error: Error): void {
     this.syntax = syntaxReason(error);
-    // The error contains the bytes that are not a valid chunk; the excerpt shows them to operators.
+    // The error contains the bytes that are not a valid chunk. They are kept for the excerpt that operators see.
     const { data } = error as { data?: unknown };
     if (this.syntax !== null && this.length === 0 && typeof data === 'string') this.chunks.push(Buffer.from(data));
     this.answer('broken');

@@ -18,7 +18,7 @@ interface SeenCertificate {
   fingerprint: string;
 }
 
-/** The result of inspecting a partner before the first request: its name, its connection and its certificate. */
+/** The result of inspecting a partner's name, connection and certificate before the first request is sent. */
 export interface Inspection {
   host: string;
   addresses: string[];
@@ -37,9 +37,9 @@ export interface Inspection {
 }
 
 /**
- * Inspects a partner's name, address and certificates, with the same checks as a delivery attempt. The connection is
- * closed after the handshake without sending anything over it, so that even a certificate that is not accepted can be
- * shown.
+ * Inspects a partner's name, address and certificates, with the same checks as a delivery attempt. The handshake is
+ * completed even if the certificate is not accepted, so that the report can show the certificate. Nothing is sent over
+ * the connection.
  */
 export async function inspectPartner(
   endpoint: PartnerEndpoint,
@@ -77,7 +77,7 @@ export async function inspectPartner(
       // RFC 6066 §3: the server name is never an IP address.
       servername: isIP(host) === 0 ? host : '',
       secureContext: secureContextOf(endpoint),
-      // The certificate is only shown. `authorized` says whether a delivery attempt would accept the certificate.
+      // The certificate is only shown. `authorized` says whether a delivery attempt would accept it.
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
       checkServerIdentity: () => undefined,
@@ -130,7 +130,10 @@ function describe(socket: TLSSocket, seen: Inspection): void {
   }
 }
 
-/** Returns a name as `CN=…, O=…`. The text comes from the partner; characters that do not fit in a line are removed. */
+/**
+ * Returns a name as `CN=…, O=…`. The partner chooses the text, so control characters are replaced and a long text is
+ * cut.
+ */
 function nameOf(name: object | undefined): string {
   const parts = Object.entries(name ?? {}).map(([key, value]) => `${key}=${String(value)}`);
   return parts

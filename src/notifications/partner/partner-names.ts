@@ -7,7 +7,7 @@ import { timeLimit } from '../../platform/time-limit.js';
 /** Returns all addresses of a host name, in the order in which to dial them. The signal cancels the look-up. */
 export type AddressLookup = (host: string, signal?: AbortSignal) => Promise<string[]>;
 
-/** The time limit of a look-up, in milliseconds, as usual for stub resolvers. */
+/** The time limit of a look-up, in milliseconds. Stub resolvers usually have this limit. */
 const LOOKUP_MS = 5_000;
 /** The time to wait for the second address family after the first one has answered (RFC 8305 §3), in milliseconds. */
 const RESOLUTION_DELAY_MS = 50;
@@ -27,14 +27,14 @@ interface LookUp {
 }
 
 /**
- * Resolves names without getaddrinfo, which occupies one of the process's few threads while a name server is silent,
- * and cannot be cancelled. With getaddrinfo, a few names whose server is silent would delay healthy partners.
+ * Resolves names without getaddrinfo. A call to getaddrinfo cannot be cancelled, and occupies one of the process's few
+ * threads while a name server is silent. A few names with a silent name server would therefore delay healthy partners.
  *
  * 1. The hosts file comes first; `localhost` is always loopback (RFC 6761 §6.3).
- * 2. Otherwise IPv4 and IPv6 addresses are queried at once, over a separate channel; there is one look-up per name at a
- *    time.
+ * 2. For any other name, IPv4 and IPv6 addresses are queried at the same time. Each look-up has its own resolver, and
+ *    each name has only one look-up at a time.
  * 3. A look-up ends with its answers, after five seconds, or when no caller waits for it any more.
- * 4. Addresses are cached for their time to live, at most half a minute; failures are not cached.
+ * 4. Addresses are cached for their time to live, but for at most half a minute. Failures are not cached.
  */
 export class PartnerNames {
   private readonly kept = new Map<string, { addresses: string[]; until: number }>();
@@ -77,7 +77,8 @@ export class PartnerNames {
   }
 
   private begin(host: string): LookUp {
-    // Two tries per look-up suffice: if both DNS queries are lost, only this delivery attempt fails, and it is retried.
+    // Two tries per look-up suffice: if both DNS queries are lost, only this delivery attempt fails, and it is retried
+    // later.
     const resolver = new Resolver({ timeout: LOOKUP_MS / 2, tries: 2 });
     if (this.servers) resolver.setServers(this.servers);
     const limit = timeLimit(LOOKUP_MS, () => resolver.cancel());
@@ -133,8 +134,8 @@ async function ask(resolver: Resolver, host: string): Promise<Found> {
 }
 
 /**
- * Returns the more informative of two errors. The error for a name without addresses of one family is less informative
- * than any other error. A look-up that was cancelled counts as one that took too long.
+ * Returns the more informative of two errors. An error is less informative if it only means that a name has no
+ * addresses of one family. A cancelled look-up counts as a look-up that took too long.
  */
 function theGraver(errors: NodeJS.ErrnoException[]): NodeJS.ErrnoException {
   const grave = errors.find(({ code }) => code !== 'ENODATA') ?? errors[0];

@@ -26,8 +26,8 @@ const UNPACK = {
 };
 
 /**
- * The lifetime of a token, in seconds, that is assumed if the response states none (RFC 6749 §5.1 makes it optional),
- * and the maximum lifetime.
+ * ASSUMED_LIFE_S is the lifetime of a token, in seconds, if the response states no lifetime (RFC 6749 §5.1 makes it
+ * optional). MAX_LIFE_S is the maximum lifetime.
  */
 const ASSUMED_LIFE_S = 300;
 const MAX_LIFE_S = 24 * 3600;
@@ -42,7 +42,7 @@ const OUT = /^token_(late|answer_late|(timeout|connect|dns)_|http_(429|5))/;
 
 /**
  * Manages the access token of one subscription (RFC 6749 §4.4). The token is cached until shortly before it expires.
- * Only one token request runs at a time, however many notifications wait for it. If the token endpoint has failed, the
+ * Only one token request runs at a time, even if many notifications wait for the token. If the token request fails, the
  * attempts for all of these notifications fail.
  */
 export class PartnerToken {
@@ -58,8 +58,8 @@ export class PartnerToken {
   ) {}
 
   /**
-   * Returns the access token. Rejects with a `PartnerFault`: `blocked`, or `auth` for any other failure, including a
-   * timeout.
+   * Returns the access token. Rejects with a `PartnerFault`, whose class is `blocked`, or `auth` for any other failure,
+   * including a timeout.
    */
   async get(deadline: number): Promise<string> {
     if (this.current && performance.now() < this.current.usableUntil) return this.current.token;

@@ -1,4 +1,4 @@
-// The imported types must match the types of NestJS, an ES module that imports axios as an ES module.
+// The imported types must match those that NestJS uses, and NestJS imports axios as an ES module.
 import type { AxiosAdapter } from 'axios' with { 'resolution-mode': 'import' };
 
 import { type PartnerConnector } from './partner-connection.js';
@@ -11,7 +11,7 @@ import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest
  */
 export interface PartnerRequestConfig {
   method: 'POST';
-  /** The path and the query of the URL, which has the origin of the pool. */
+  /** The path and the query of the URL. The origin of the URL is the origin of the pool. */
   url: string;
   headers: Record<string, string>;
   data: string;
@@ -33,8 +33,8 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
 };
 
 /**
- * The maximum number of idle connections to all partners of a process, at about 80 KiB each. A maximum below the number
- * of partners would close each connection before it is used again.
+ * The maximum number of idle connections to all partners of a process. Each connection occupies about 80 KiB. A maximum
+ * below the number of partners could close each connection before it is used again.
  */
 const MOST_IDLE = 2000;
 
@@ -58,8 +58,8 @@ export class IdleConnections {
 
 /**
  * Pools the keep-alive connections to one origin. Exchanges wait for a connection in this pool until their own
- * deadlines, so a cancelled exchange leaves nothing behind. The pool of undici would keep the exchange, and its
- * half-open connections, until they end.
+ * deadlines, so a cancelled exchange leaves nothing behind. In contrast, undici's own pool would keep the exchange, and
+ * its half-open connections, until they end.
  */
 export class PartnerPool implements ConnectionKeeper {
   private readonly idle: PartnerConnection[] = [];
@@ -115,7 +115,7 @@ export class PartnerPool implements ConnectionKeeper {
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
-    // When a pool is closed, none of its exchanges is running. An attempt that still waits for a token opens its own
+    // At this point, none of the pool's exchanges is running. An attempt that still waits for a token opens its own
     // connection later.
     this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
@@ -161,8 +161,8 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   /**
-   * Returns an idle connection. Of the connections that were idle for a long time, only one at a time is tried, because
-   * a cause that drops one connection usually drops all.
+   * Returns an idle connection. Only one connection at a time is tried after it was idle for a long time, because a
+   * cause that drops one connection usually drops all.
    */
   private takeIdle(): PartnerConnection | undefined {
     let connection = this.idle.pop();

@@ -3,8 +3,8 @@ const LEAST_S = 1;
 const MOST_S = 3600;
 
 /**
- * Reads the `Retry-After` header (RFC 9110 §10.2.3), in seconds or as a date, and limits the value to the range from
- * {@link LEAST_S} to {@link MOST_S}. Returns null for any other value.
+ * Reads the `Retry-After` header (RFC 9110 §10.2.3), which is a number of seconds or a date. Returns the seconds to
+ * wait, limited to the range from {@link LEAST_S} to {@link MOST_S}; null for any other value.
  * @param now milliseconds since 1970
  */
 export function retryAfterSeconds(value: string | null, now: number): number | null {
@@ -22,5 +22,5 @@ function dateOf(text: string): number {
   return /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text) ? Date.parse(text) : NaN;
 }
 
-/** The pause, in seconds, of a busy partner that sends no `Retry-After`. */
+/** The pause, in seconds, of a busy partner whose response has no `Retry-After`. */
 export const BUSY_S = LEAST_S;

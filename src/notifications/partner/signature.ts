@@ -6,7 +6,7 @@ const KEY_BYTES = 32;
 /** The maximum number of signing secrets in use at the same time, including the newest. */
 export const MOST_SIGNING = 5;
 
-/** The length of one signature: the version, and the 32 bytes of HMAC-SHA256 in base64. */
+/** The number of characters of one signature: the version, and the 32 bytes of HMAC-SHA256 in base64. */
 const SIGNATURE_LENGTH = 'v1,'.length + 44;
 const SIGNATURE = 'v1,[A-Za-z0-9+/=]{44}';
 /** The form of the `webhook-signature` header: the signatures, separated by blanks. */

@@ -8,7 +8,7 @@ import { type AddressLookup, systemLookup } from './partner-names.js';
 import { IdleConnections, PartnerPool } from './partner-transport.js';
 
 /**
- * Sends a POST request to a webhook, with the address guard, the TLS rules and the limits of requests to partners. Each
+ * Sends a POST request to a webhook, under the same address guard, TLS rules and limits as requests to partners. Each
  * request has its own connection, because webhooks are rare.
  */
 @Injectable()

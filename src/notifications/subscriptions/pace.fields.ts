@@ -9,7 +9,7 @@ export const PACE =
   'Number of requests per second that the partner has been able to handle. The value is null until the partner has ' +
   'reported that it is busy.';
 
-/** The description of a partner's address in HTTP responses. */
+/** The API documentation of a partner's address that is null. */
 export const NO_ADDRESS_SHOWN = 'The value is null for a partner that polls and has no address.';
 
 export const FAILING_SINCE_TEXT =

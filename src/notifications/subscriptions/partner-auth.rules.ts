@@ -10,8 +10,8 @@ const MOST_HEADERS = 10;
 /** The headers that the service itself sets on requests to partners. */
 const SET_BY_SERVICE = /^(webhook-.*|event-sequence|traceparent|tracestate|user-agent|content-.*|accept-encoding)$/;
 /**
- * The headers that control a connection, a cache or the routing of a request, and that `auth` may therefore not set
- * (RFC 9110, RFC 9111, RFC 9112).
+ * The headers that control the connection, the caches or the routing of a request (RFC 9110, RFC 9111, RFC 9112).
+ * `auth` must therefore not set them.
  */
 const STEERS =
   /^(host|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|http2-settings|expect|max-forwards|via|forwarded|x-forwarded-.*|alt-.*|date|range|if-.*|cache-control|pragma|age|expires|etag|last-modified|vary|warning|surrogate-.*|cdn-.*)$/;
@@ -33,7 +33,9 @@ const headerValue = text({
   form: 'Must be visible ASCII characters, with blanks only between them.',
 });
 
-/** The validation rule for the headers of a partner's own authentication scheme. Their names must differ. */
+/**
+ * The validation rule for the headers of a partner's own authentication scheme. The names of the headers must differ.
+ */
 export const headers: Rule = {
   schema: {
     type: 'array',
@@ -162,7 +164,7 @@ export const authRule: Rule = {
   },
 };
 
-/** Returns validation errors unless `auth` has a client secret or uses a signing key, but not both. */
+/** Returns validation errors unless `auth` either has a client secret or uses a signing key, but not both. */
 function clientSecretFaults({ client_auth, client_secret }: Record<string, unknown>): Fault[] {
   if (client_auth === 'private_key_jwt')
     return client_secret == null

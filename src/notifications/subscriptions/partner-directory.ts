@@ -28,8 +28,8 @@ const RECORD_CERTIFICATES = prepared(
 );
 
 /**
- * A replaced signing key. Its expiry is stored both as a time and as a duration, because the clock may be changed in
- * the meantime.
+ * A replaced signing key. Its expiry is stored as a time on the service's clock (`until`) and on the steady clock
+ * (`Clock.steadyMs`), because the system clock may be set before the key expires.
  */
 interface PreviousKey {
   key: KeyObject;
@@ -75,8 +75,8 @@ export class PartnerProfile {
 }
 
 /**
- * Returns a `traceparent` that names the notification as the parent span (W3C §3.2). It belongs to the trace of the
- * request that caused the event or, without such a request, to a new trace.
+ * Returns a `traceparent` that names the notification as the parent span (W3C §3.2). The span belongs to the trace of
+ * the request that caused the event or, without such a request, to a new trace.
  */
 function traceparentOf(id: string, cause: string | null): string {
   const hex = id.replaceAll('-', '');
@@ -90,7 +90,7 @@ function traceparentOf(id: string, cause: string | null): string {
 @Injectable()
 export class PartnerDirectory {
   private readonly profiles = new Map<string, PartnerProfile>();
-  /** For each partner, the certificate expiry that this process stored last, in milliseconds since 1970. */
+  /** The certificate expiry, in milliseconds since 1970, that this process stored last for each partner. */
   private readonly recorded = new Map<string, number>();
 
   constructor(

@@ -13,7 +13,9 @@ import { reportOf } from './sample-report.rules.js';
 import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
 
-/** Sends samples to partners: complete, signed NotificationRequests with invented codes. Samples are not stored. */
+/**
+ * Sends samples to partners. A sample is a complete, signed NotificationRequest with invented codes, and is not stored.
+ */
 @Injectable()
 export class PartnerProbe {
   constructor(

@@ -5,9 +5,9 @@ import type { Subscription } from './subscription.entity.js';
 export const HOURS = 24;
 
 /**
- * SQL: the time of the first failed attempt to the partner of a subscription `s` after a success. A failed request that
- * was repeated successfully within its attempt (RENEWED) does not count, because the success is later. Each subquery
- * of the expression reads a single row of an index.
+ * SQL: the time of the first failed attempt to the partner of a subscription `s` after a success. A failed request does
+ * not count if it was repeated successfully within its attempt (as RENEWED), because the success is later. Each
+ * subquery of the expression reads a single row of an index.
  * @param success SQL for the time of the success; if it is null, the first of all failed attempts is found
  */
 export const firstFailure = (success: string) => `(SELECT min(a.at) FROM notification_attempts a
@@ -20,9 +20,10 @@ export const newestSuccess = (condition = 'true') => `(SELECT max(a.at) FROM not
     WHERE a.subscription_id = s.id AND a.failure IS NULL AND ${condition})`;
 
 /**
- * SQL: the columns `recent.last_ok`, the time of the last success of the partner of a subscription `s`, and
- * `recent.failing_since`, the time of the first failed attempt after it. A partner becomes UP without an attempt when
- * it accepts a sample, so the time at which it became UP counts as a success. A DOWN partner always counts as failing.
+ * SQL: the columns `recent.last_ok` and `recent.failing_since` for the partner of a subscription `s`. They contain the
+ * time of the last success, and the time of the first failed attempt after it. A partner becomes UP without an attempt
+ * when it accepts a sample, so the time at which it became UP counts as a success. A DOWN partner always counts as
+ * failing.
  */
 export const FAILING_SINCE = `CROSS JOIN LATERAL (
     SELECT ok.last_ok, coalesce(${firstFailure('ok.last_ok')}, CASE WHEN s.health = 'DOWN' THEN s.health_changed_at END) AS failing_since

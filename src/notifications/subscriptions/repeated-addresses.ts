@@ -8,8 +8,8 @@ import type { SubscriptionWarningModel } from './subscriptions.dto.js';
 type Addressed = Pick<Subscription, 'id' | 'account_code' | 'partner_url'>;
 
 /**
- * Finds the addresses of the accounts' subscriptions with delivery PUSH. The query is plain SQL, because an account may
- * have thousands of subscriptions, and building entities would take most of the time.
+ * Finds the addresses of the accounts' subscriptions that push. The query is plain SQL, because an account may have
+ * thousands of subscriptions, and building entities would take most of the time.
  */
 const FIND = prepared(
   'subscriptions-of-accounts',

@@ -7,7 +7,7 @@ import { STEPS, type SampleReport, type Step } from './sample-report.dto.js';
 
 /**
  * The failure reasons of attempts whose connection was never opened. Such an attempt counts as failed at the step
- * ADDRESS, even if the separate inspection of the partner was able to connect.
+ * ADDRESS, even if the inspection of the partner, which uses its own connection, was able to connect.
  */
 const NOT_CONNECTED: readonly string[] = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
 

@@ -5,7 +5,7 @@ import { SubscriptionSecrets } from './subscription-secrets.js';
 import { SubscriptionStore } from './subscription-store.js';
 import { RotateSigningSecret, type WithSecret } from './subscriptions.commands.js';
 
-/** The time, in milliseconds, for which a replaced signing secret is still used. */
+/** The time, in milliseconds, for which a replaced signing secret still signs notifications. */
 const BOTH_SIGN_MS = 24 * 3600_000;
 
 @CommandHandler(RotateSigningSecret)

@@ -7,7 +7,7 @@ import type { ShownAuth, Subscription } from './subscription.entity.js';
 
 type Column = 'auth' | 'client-key' | 'signing-secret' | 'previous-signing-secrets';
 
-/** A signing secret that was replaced, but is still used for a limited time. */
+/** A replaced signing secret, which still signs notifications for a limited time. */
 export interface PreviousSecret {
   secret: string;
   /** The time until which the replaced secret is used, in milliseconds since 1970. */
@@ -59,11 +59,13 @@ export class SubscriptionSecrets {
     };
   }
 
-  /** Adds a signing secret, which becomes the newest. The replaced secret is still used until the given time. */
+  /**
+   * Adds a signing secret, which becomes the newest. Until the given time, the replaced secret also signs
+   * notifications.
+   */
   replaceSigning(subscription: Subscription, newest: string, until: Date): void {
     const { newest: replaced, previous } = this.openSigning(subscription);
-    // Expired secrets are also kept, because the clock may be wrong at this moment. Expired secrets are not used for
-    // signatures.
+    // Expired secrets are also kept, because the clock may be wrong at this moment. They do not sign notifications.
     const kept = [{ secret: replaced, until: until.getTime() }, ...previous].slice(0, MOST_SIGNING - 1);
     const { id } = subscription;
     subscription.signing_secret = this.seal(newest, id, 'signing-secret');

@@ -89,8 +89,8 @@ export class SubscriptionStore {
   }
 
   /**
-   * Returns a validation error for each given address that is not allowed: the partner's and the token endpoint's. Host
-   * names are resolved.
+   * Checks the addresses of the partner and of the token endpoint. Returns a validation error for each address that is
+   * not allowed. Host names are resolved.
    */
   async addressFaults(partnerUrl: string | null | undefined, tokenUrl: string | undefined): Promise<Fault[]> {
     const faults = await Promise.all([

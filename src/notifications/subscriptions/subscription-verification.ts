@@ -11,8 +11,8 @@ import { SubscriptionStore } from './subscription-store.js';
 import { SendSample, VerifySubscription } from './subscriptions.commands.js';
 
 /**
- * Verifies the address of a subscription with a sample. A subscription without an address, whose partner polls, needs no
- * verification and stays unchanged.
+ * Verifies the address of a subscription with a sample. If the partner polls and has no address, no verification is
+ * needed, and the subscription stays unchanged.
  */
 @CommandHandler(VerifySubscription)
 export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscription> {
@@ -84,7 +84,8 @@ function verified(subscription: Subscription, sent: Subscription, probe: Partner
   if (subscription.version !== sent.version)
     throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
   if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
-  // The verified address is stored, so that a partner that polls can return to it without another verification.
+  // The verified address is stored, so that a partner that polls can return to this address without another
+  // verification.
   if (subscription.delivery === 'POLL') subscription.verified_url = subscription.partner_url;
   subscription.certificate_not_after = probe.certificateNotAfter(sent);
   subscription.busy_since = null;

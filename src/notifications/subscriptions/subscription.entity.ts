@@ -42,7 +42,7 @@ export class Subscription {
   @Column('text')
   account_code: string;
 
-  /** The name by which people call the partner; null if the partner has no name. */
+  /** A readable name for the partner; null if the partner has no name. */
   @Column('text', { nullable: true })
   name: string | null;
 
@@ -90,7 +90,7 @@ export class Subscription {
   @Column('text', { array: true })
   auto_retry_on: string[];
 
-  /** The encrypted signing secret, in the form that the partner knows (`whsec_…`). */
+  /** The encrypted signing secret, in the form that the partner receives (`whsec_…`). */
   @Column('bytea')
   signing_secret: Buffer;
 
@@ -106,8 +106,8 @@ export class Subscription {
   suspended_datetime: Date | null;
 
   /**
-   * The time at which the partner itself suspended the subscription; null if an operator did. The value applies only
-   * while it equals `suspended_datetime`.
+   * The time at which the partner itself suspended the subscription; null if an operator suspended it. The value
+   * applies only while it equals `suspended_datetime`.
    */
   @Column('timestamptz', { nullable: true })
   suspended_by_partner: Date | null;
@@ -147,7 +147,7 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   probe_from: Date | null;
 
-  /** The operator's limit of requests per second to the partner; null means no limit. */
+  /** The operator's limit on the requests per second to the partner; null means no limit. */
   @Column('int', { nullable: true })
   max_per_second: number | null;
 
@@ -160,8 +160,8 @@ export class Subscription {
   paused_until: Date | null;
 
   /**
-   * The maximum number of requests per second that are currently sent to the partner; null if the partner has never
-   * answered "busy", or not for a long time.
+   * The maximum number of requests per second that are currently sent to the partner. The value is null if the partner
+   * has never answered "busy", or has not done so for a long time.
    */
   @Column('float8', { nullable: true })
   pace: number | null;
@@ -175,7 +175,8 @@ export class Subscription {
 
   /**
    * The number of successful responses since the partner last answered "busy". Each "busy" response makes the number
-   * negative, and successful responses raise it again. They count only if other attempts were waiting for a send time.
+   * negative, and successful responses raise it again. A successful response counts only if other attempts were waiting
+   * for a send time.
    */
   @Column('int', { default: 0 })
   pace_good: number;
@@ -187,7 +188,7 @@ export class Subscription {
   @Column('int', { default: 0 })
   pace_confirmed: number;
 
-  /** The last send time that processes have reserved for this partner. */
+  /** The time until which processes have reserved send times for this partner. */
   @Column('timestamptz', { nullable: true })
   paced_to: Date | null;
 
@@ -198,7 +199,7 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   busy_since: Date | null;
 
-  /** The fencing token of the probe that was claimed last, while the partner is DOWN. */
+  /** While the partner is DOWN, the fencing token of the probe that was claimed last. */
   @Column('bigint', { nullable: true })
   probe_token: number | null;
 

@@ -49,7 +49,7 @@ const PEM_POINTERS: Record<keyof PartnerCertificates, string> = {
 };
 
 /**
- * Checks the certificates of a subscription together.
+ * Returns the validation errors of a subscription's certificates, which are checked together.
  * @param isNew whether this request sets the client certificate
  */
 export function certificateFaults(certificates: PartnerCertificates, isNew: boolean): Fault[] {
@@ -108,8 +108,8 @@ export function addressRequired(delivery: PartnerDelivery, address: string | nul
 /** The values of `auto_retry_on`. The setting always contains {@link DEFAULT_AUTO_RETRY}. */
 export const AUTO_RETRY_CAUSES = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'] as const;
 /**
- * The causes that every subscription retries: 500, with which a partner reports that some of its components are down,
- * and 429, with which it reports that it is busy.
+ * The causes that every subscription retries. A partner sends a 500 to report that some of its components are down, and
+ * a 429 to report that it is busy.
  */
 export const DEFAULT_AUTO_RETRY: readonly AutoRetryCause[] = ['500', '429'];
 export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];
@@ -169,8 +169,8 @@ export function changeWay(subscription: Subscription, url: string, delivery: Par
 }
 
 /**
- * Changes the subscription to polling. Polling needs no address, and hence no verification. The address that was
- * verified is remembered, so that the subscription can return to it at any time.
+ * Changes the subscription to polling. Polling needs no address, and hence no verification. The verified address is
+ * stored, so that the subscription can return to it at any time.
  */
 function beginPolling(subscription: Subscription, verifiedUrl: string, now: Date): void {
   subscription.verified_url = subscription.state === 'UNVERIFIED' ? null : verifiedUrl;
@@ -179,7 +179,9 @@ function beginPolling(subscription: Subscription, verifiedUrl: string, now: Date
   subscription.delivery = 'POLL';
 }
 
-/** Changes the subscription to pushing. An address that was not verified must be verified first, like a new address. */
+/**
+ * Changes the subscription to pushing. If its address was never verified, the address must be verified like a new one.
+ */
 function beginPushing(subscription: Subscription, now: Date): void {
   const { verified_url: verified, partner_url: address } = subscription;
   forgetPartner(subscription);

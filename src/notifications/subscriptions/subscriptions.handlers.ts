@@ -159,8 +159,8 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
 }
 
 /**
- * Changes a subscription. If its address changes or the partner begins to poll, the HTTP response waits until no process
- * can start an attempt to the old address.
+ * Changes a subscription. If its address changes or the partner begins to poll, the HTTP response waits until no
+ * process can start an attempt to the old address.
  */
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
@@ -177,7 +177,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
     this.assertFits(patch, await this.store.get(id), await addressFaults);
     let beganPolling = false;
     const changed = await this.store.change(id, 'change', (subscription) => {
-      // The subscription may have changed since it was read without a lock. It is therefore checked again.
+      // The subscription was read without a lock, and may have changed since then. It is therefore checked again.
       this.assertFits(patch, subscription, []);
       applySettings(subscription, patch, this.secrets);
       beganPolling = subscription.delivery === 'PUSH' && deliveryAfter(patch, subscription) === 'POLL';

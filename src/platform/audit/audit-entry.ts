@@ -4,7 +4,7 @@
  */
 export interface AuditEntry {
   readonly actor: string;
-  /** The consumer key of the calling application; null for work that the service does by itself. */
+  /** The consumer key of the calling application; null for work that no application requested. */
   readonly application: string | null;
   readonly accountCode: string | null;
   readonly action: string;

@@ -2,7 +2,7 @@ import { requestContext } from '../context/request-context.js';
 import type { AuditDetails, AuditEntry } from './audit-entry.js';
 
 /**
- * The columns of an audit entry. Each has its name, its SQL type and the function that returns its value. The
+ * The columns of an audit entry. Each column has a name, an SQL type and a function that returns its value. The
  * parameters of the INSERT have the same order.
  */
 const COLUMNS: readonly (readonly [name: string, type: string, value: (entry: AuditEntry) => unknown])[] = [

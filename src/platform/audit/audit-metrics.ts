@@ -24,7 +24,7 @@ interface Figures {
 
 /**
  * Exports the newest seal of the audit log as a metric, so that a copy of the seal is stored on another machine. If the
- * audit log is truncated or rewritten later, it no longer agrees with the stored metrics (alerts `AuditShrank` and
+ * audit log is truncated or rewritten later, the log no longer agrees with the stored metrics (alerts `AuditShrank` and
  * `AuditRewritten`). `verify-audit --from` accepts the value of the `seal` label.
  *
  * The labels name the last seal before the current minute, so all processes export the same time series. There are at
@@ -69,8 +69,8 @@ export class AuditMetrics {
   }
 
   /**
-   * Removes the value of the metric while the database does not answer. A 0 would look like an audit log from which
-   * rows were deleted.
+   * Removes the value of the metric while the database does not answer. The value 0 would look as if rows had been
+   * deleted from the audit log.
    */
   private forget(): void {
     this.through.remove();

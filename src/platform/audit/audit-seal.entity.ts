@@ -20,8 +20,8 @@ export class AuditSeal {
   ids: number[];
 
   /**
-   * The first eight bytes of the SHA-256 of each sealed audit entry, in the order of `ids`. They show which entry was
-   * changed.
+   * The first eight bytes of the SHA-256 of each sealed audit entry, in the order of `ids`. If an entry was changed,
+   * its digest shows this.
    */
   @Column('bytea')
   digests: Buffer;
@@ -34,15 +34,15 @@ export class AuditSeal {
   through: number;
 
   /**
-   * The newest seal that was settled when this seal was created. A seal is settled once no open transaction can
-   * add another entry with an id in the range that the seal covers.
+   * The newest seal that was settled when this seal was created. A seal is settled when no open transaction can add
+   * another entry with an id in the range that the seal covers.
    */
   @Column('bigint', { nullable: true })
   settled: number | null;
 
   /**
-   * The upper bound (`xmax`) of the transaction numbers when the seal was created. The seal is settled when every
-   * transaction below this number has ended and the seal is at least 10 s old.
+   * The lowest transaction number that was not yet assigned when the seal was created (`xmax` of the snapshot). The
+   * seal is settled when every transaction below this number has ended and the seal is at least 10 s old.
    */
   @Column('bigint')
   horizon: number;

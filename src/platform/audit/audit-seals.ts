@@ -20,9 +20,10 @@ const LAST = prepared(
 );
 
 /**
- * Finds the newest settled seal. A seal is settled when every transaction that could add a row among the seal's ids has
- * ended. The seal must be 10 s old, because a row gets its id just before its transaction gets a number. After 10
- * minutes, every seal counts as settled, because transaction numbers start again in a restored database.
+ * Finds the newest settled seal. A seal is settled when every transaction that could add a row with an id in the seal's
+ * range has ended. The seal must also be at least 10 s old, because a row gets its id just before its transaction gets
+ * a number. After 10 minutes, a seal counts as settled in any case, because transaction numbers start again in a
+ * restored database.
  */
 const SETTLED = prepared(
   'audit-seal-settled',
@@ -32,7 +33,10 @@ const SETTLED = prepared(
   ORDER BY seal_id DESC LIMIT 1`,
 );
 
-/** SQL: a row of the audit log as a text that is the same for all session settings; see {@link digestOf}. */
+/**
+ * The SQL columns for a row of the audit log: its id, and a text of the row that does not depend on session settings
+ * ({@link digestOf}).
+ */
 export const SEALED_ROW = `id, json_build_array(id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), actor,
   application, account_code, action, subject, request_id, changed, count, address)::text AS text`;
 
@@ -52,8 +56,9 @@ const LATE_ROWS = prepared(
 );
 
 /**
- * Reads the values of a new seal that only the database knows. The statement must run after the rows of the seal have
- * been read, so that the horizon is above the numbers of all transactions whose rows were not yet visible.
+ * Reads the values of a new seal that only the database can provide. The statement must run after the rows of the seal
+ * have been read, so that the seal's `horizon` is above the numbers of all transactions whose rows were not yet
+ * visible.
  */
 const NEXT = prepared(
   'audit-seal-next',
@@ -77,20 +82,20 @@ export interface SealedRow {
 }
 
 /**
- * Seals the audit entries in the background, so that no write waits for another write.
+ * Seals the audit entries in the background, so that the writes of entries do not wait for each other.
  *
  * 1. Every few seconds each process reads the rows that have no seal yet, and adds a seal for them. When two processes
  *    add a seal after the same predecessor, a unique constraint accepts only the first.
- * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. After a row was
- *    changed, deleted or inserted, the seals from that row on no longer match (audit-verification.ts).
- * 3. A row gets its id before COMMIT, so a row can appear below ids that are already sealed. A later seal covers such a
- *    row. The processes look for such late rows until every transaction that was running when a seal was added has
- *    ended, and once more after that. `settled` names the newest seal for which no further search is needed.
+ * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. If a row is
+ *    changed, deleted or inserted later, the seals from that row on no longer match (audit-verification.ts).
+ * 3. A row gets its id before COMMIT, so a row may become visible after rows with higher ids were sealed. A later seal
+ *    covers such a row. The processes look for such late rows until every transaction that was running when a seal was
+ *    added has ended, and once more after that. `settled` names the newest seal for which no further search is needed.
  * 4. The newest key of `SECRETS_KEY` signs a seal (audit-signature.ts). Each seal contains the hash of the previous
- *    seal, so a signature vouches for the whole history. After a key rotation, one seal without rows signs the whole
- *    history with the new key. No seal is added after a seal that no listed key has signed.
+ *    seal, so a signature vouches for the whole history. After a key rotation, the new key signs one seal without rows,
+ *    and thereby the whole history. No seal is added after a seal that no listed key has signed.
  *
- * Never order seals by anything but `seal_id`, and never seal a row twice.
+ * Always order seals by `seal_id`, and never seal a row twice.
  */
 @Injectable()
 export class AuditSeals {
@@ -110,8 +115,8 @@ export class AuditSeals {
   }
 
   /**
-   * Adds a seal that covers no rows and is signed with the newest key. Its signature vouches for the whole history, so
-   * that older keys can then be removed. Before the call, verify the audit log.
+   * Adds a seal that covers no rows and is signed with the newest key. The signature of this seal vouches for the whole
+   * history, so that older keys can then be removed. Verify the audit log before you call this method.
    * @returns the number of seals added, and whether the newest key has signed the newest seal
    */
   async countersign(): Promise<{ added: number; done: boolean }> {
@@ -139,13 +144,13 @@ export class AuditSeals {
       );
       return 0;
     }
-    // The newest settled seal is determined before the rows are read. Every transaction that had ended by then is
-    // visible when the rows are read.
+    // The newest settled seal is determined before the rows are read. The rows of every transaction that had ended by
+    // then are therefore visible when the rows are read.
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
     // While there are more new rows than fit in one batch, the search for late rows is postponed. The new seal then
-    // copies `settled` from the last seal, because the later seals must still be searched for late rows.
+    // copies `settled` from the last seal, because a later search must still cover all seals after `settled`.
     if (rows.length >= BATCH) return (await this.add(last, rows, last?.settled ?? null)) ? rows.length : 0;
     rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;

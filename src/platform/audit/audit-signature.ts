@@ -25,10 +25,10 @@ export interface Signature {
   mac: Buffer;
 }
 
-/** SQL: the `at` column as a text that is the same for all session settings. */
+/** The SQL expression for the `at` column as a text that does not depend on session settings. */
 export const AT_TEXT = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** SQL: the list of columns of {@link SignedSeal} and {@link Signature}, for a SELECT. */
+/** The SQL list of the columns of {@link SignedSeal} and {@link Signature}, for a SELECT. */
 export const SIGNED_COLUMNS = `seal_id::text AS seal_id, ${AT_TEXT} AS at, before, ids::text[] AS ids, digests, hash,
   through::text AS through, settled::text AS settled, horizon::text AS horizon, key_id, mac`;
 

@@ -50,8 +50,7 @@ export type AuditVerdict =
 export async function verifyAudit(url: string, secrets: Secrets, anchor: string | null = null): Promise<AuditVerdict> {
   const client = await connectTo(url);
   try {
-    // The comparison runs in one snapshot of the database, so that seals and deletions after its start do not disturb
-    // it.
+    // The comparison runs in one snapshot of the database, so that it does not see seals and deletions after its start.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const chain = new Chain(client, secrets, NO_SEAL);
     let after = '0';
@@ -140,10 +139,10 @@ export async function newestSeals(database: Database, secrets: Secrets, most: nu
 }
 
 /**
- * Compares the seal with the id `first` and the seals after it, at most `most`, with their audit entries and with each
+ * Compares at most `most` seals, beginning with the seal whose id is `first`, with their audit entries and with each
  * other.
- * @returns the first fault, and the id with which the next comparison begins: the last compared seal; `0` after the
- * newest seal; `first` after a fault
+ * @returns the first fault, and the id with which the next comparison begins: the id of the last compared seal, `0`
+ * after the newest seal, or `first` after a fault.
  */
 export async function sealsFrom(
   database: Database,

@@ -12,7 +12,7 @@ import { AuditEntryModel, AuditQuery, AuditSealModel, presentAuditRow } from './
 import { AuditReader } from './audit.reader.js';
 
 /**
- * The number of newest seals that a request checks. A busy service creates that many seals in a few minutes, so older
+ * The number of newest seals that a request checks. A busy service creates that many seals in a few minutes. Older
  * seals are not checked.
  */
 const SEALS_CHECKED = 50;

@@ -59,7 +59,7 @@ export class AuditReader {
     return newestSeals(this.database, this.secrets, most);
   }
 
-  /** Compares the seals from the id `first` on with the entries that they cover. */
+  /** Compares at most `most` seals, beginning with the seal `first`, with the entries that the seals cover. */
   sealsFrom(first: string, most: number): ReturnType<typeof sealsFrom> {
     return sealsFrom(this.database, this.secrets, first, most);
   }

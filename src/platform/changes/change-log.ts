@@ -25,17 +25,17 @@ const ROW = `at timestamptz, kind text, change text, account_code text, svc_elig
 const COLUMNS = ROW.replaceAll(/(\w+) \w+/g, '$1');
 
 /**
- * SQL: the generation of the change feed. The generation combines the epoch of the database with the timeline of the
- * WAL; both only increase.
+ * The SQL expression for the generation of the change feed. The generation combines the epoch of the database with the
+ * timeline of the WAL; both only increase.
  */
 export const GENERATION = `(SELECT epoch * 4294967296
   + ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint FROM change_epoch)`;
 
 /**
- * SQL: the position of a new row in the change feed. The position is the higher of two numbers: the id of the row's own
- * transaction, and the latest id whose transaction had ended when the row was written. The transaction's own id is not
- * enough, because a transaction gets its id at its first lock. A transaction with a higher id may therefore have
- * changed the same record and ended before this transaction locked the record.
+ * The SQL expression for the `xid` of a new row in the change feed. The `xid` is the higher of two numbers: the id of
+ * the row's own transaction, and the latest id whose transaction had ended when the row was written. The transaction's
+ * own id is not enough, because a transaction gets its id at its first lock. A transaction with a higher id may
+ * therefore have changed the same record and ended before this transaction locked the record.
  */
 const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1))`;
 
@@ -43,17 +43,17 @@ const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_
  * Returns the SQL that appends rows to the change feed. The statement runs in the same transaction as the changes that
  * it records, after that transaction's last lock.
  *
- * 1. The position of a row is at least its own transaction's id and at least the position of any earlier change to the
- *    same record. Ids are assigned in order, but transactions end in any order.
- * 2. A reader sees only rows below the `xmin` of its snapshot. Every transaction below `xmin` has ended, so no row can
- *    appear among or before the rows already read. The order is (generation, xid, position).
+ * 1. The `xid` of a row is not lower than the id of its own transaction, and not lower than the `xid` of any earlier
+ *    change to the same record. Ids are assigned in order, but transactions end in any order.
+ * 2. A reader sees only rows whose `xid` is below the `xmin` of its snapshot. Every transaction below `xmin` has ended,
+ *    so no row can appear among or before the rows already read. Rows are ordered by (generation, xid, position).
  * 3. Transaction ids restart when a dump is restored. A promoted standby reuses the ids of transactions that it never
  *    received. In both cases a new generation begins, and readers may read every row of the older generations. After a
- *    crash, and in a copy of the data folder, only ids of transactions that left no rows are reused: none of them is a
- *    stored position (change-feed.ts).
+ *    crash, and in a copy of the data folder, only ids of transactions that left no rows are reused: none of them
+ *    occurs in a stored position (change-feed.ts).
  * 4. Each month is a partition (`keep_change_partitions`); retention drops whole partitions.
  *
- * Never write a row in a different transaction from the change that the row records, and never order the feed by time.
+ * Always write a row in the transaction that makes the change, and never order the feed by time.
  *
  * @param rows SQL that selects the columns at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code,
  * booking_code, status, revision, event_sequence, notification, in this order

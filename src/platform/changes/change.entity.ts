@@ -122,7 +122,7 @@ export class ChangeEpoch {
   epoch: number;
 
   /**
-   * The identifier of the PostgreSQL cluster. Together with `table_oid`, the identifier of the table, it shows whether
+   * The identifier of the PostgreSQL cluster. Together with the identifier of the table (`table_oid`), it shows whether
    * a dump was restored.
    */
   @Column('text')

@@ -10,8 +10,8 @@ import { insertChangesOf, type RecordChange } from './change-log.js';
 export type ChangeEntry = Omit<RecordChange, 'account_code'> & { readonly id: string };
 
 /**
- * An event of an eligibility record or its result. Its stream is the `svc_eligiblity_id`, `meta.sequence` is the
- * `event-sequence`, and `meta.occurredAt` is the `at` of the change feed's entry.
+ * An event about an eligibility record or about its result. The event's stream is the `svc_eligiblity_id`,
+ * `meta.sequence` is the `event-sequence`, and `meta.occurredAt` is the `at` of the change feed's entry.
  */
 export abstract class RecordEvent extends DomainEvent<ChangeEntry> {}
 
@@ -34,7 +34,7 @@ const STORED_NAME = `'record.' || replace(lower(change), '_', '-')`;
 export const RECORD_EVENT_NAMES = RECORD_CHANGES.map(recordEventName);
 
 /**
- * The SQL expression of an event's id. The id begins with the time at which the event is stored, as the ids of other
+ * The SQL expression for an event's id. The id begins with the time at which the event is stored, as the ids of other
  * events do (RFC 9562 §5.8, version 8).
  */
 const HASH = `encode(sha256(convert_to(concat_ws(' ', stream, sequence, generation, xid, position), 'UTF8')), 'hex')`;
@@ -43,14 +43,14 @@ const EVENT_ID = `overlay(overlay(
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
 /**
- * The SQL expression of the time at which an event of a record was stored. The time of the change, `occurred_at`, may
+ * The SQL expression for the time at which an event of a record was stored. The time of the change, `occurred_at`, may
  * be much earlier: an eligibility record expires when its eligibility window ends, but the sweep that expires it runs
  * later.
  */
 export const RECORD_EVENT_STORED_AT = `to_timestamp(
   ('x' || left(replace(event_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
 
-/** The SQL expression of {@link ChangeEntry}; its members have the order of the change feed's entries. */
+/** The SQL expression for a {@link ChangeEntry}; its members have the order of the change feed's entries. */
 const ENTRY = `(SELECT row_to_json(entry) FROM (
   SELECT concat_ws(' ', 'change', generation, xid, position) AS id, kind, change,
     to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS at, svc_eligiblity_id, candidate_id, test_code,
@@ -62,7 +62,7 @@ const NUMBERED = `row_number() OVER (PARTITION BY svc_eligiblity_id ORDER BY pos
 const CONTINUED = `ON CONFLICT ON CONSTRAINT event_streams_pk
       DO UPDATE SET sequence = event_streams.sequence + excluded.sequence`;
 
-/** SQL: true if no subscription of the account receives changes to the account's records. */
+/** Returns the SQL condition that no subscription of the account receives changes to the account's records. */
 export const nobodyListens = (account: string): string =>
   `NOT EXISTS (SELECT FROM event_listeners l WHERE l.account_code = ${account} OFFSET 0)`;
 
@@ -72,7 +72,8 @@ export const nobodyListens = (account: string): string =>
  *
  * 1. `changed` appends the rows. If no subscription of the account listens for changes, nothing else is written.
  * 2. `counted` numbers the changes to each eligibility record, including changes that no listener has selected. The
- *    same transaction locks the record, so that the numbers follow the order of its changes in all processes.
+ *    transaction holds a lock on the record, so that the numbers follow the order of the record's changes in all
+ *    processes.
  * 3. `told` writes the selected changes to the outbox. The statement looks for listeners in its own snapshot, so it
  *    sees every listener that was committed before the change.
  *
@@ -82,7 +83,7 @@ export const nobodyListens = (account: string): string =>
  * test/proof/model/records contains a formal model of this protocol. Before you change the protocol, change the model.
  *
  * @param rows SQL that selects the rows, as for `insertChangesOf`
- * @param traceparent SQL of the trace context for a row of the subquery `numbered`
+ * @param traceparent SQL for the trace context of a row of the `numbered` subquery
  * @param isFirst whether each row is the first change to its record, which needs no numbering
  */
 export const tellingChanges = (rows: string, traceparent: string, isFirst = false): string => `

@@ -14,7 +14,7 @@ export type Scope = (typeof SCOPES)[number];
 
 const OTHER_SCOPES: readonly Scope[] = ['admin', 'support', 'partner'];
 /**
- * The scopes that an OAuth client of an account may have. Not included are `admin` and `support`, which are for the
+ * The scopes that an OAuth client of an account may have. The list excludes `admin` and `support`, which are for the
  * staff of the service, and `partner`, which is for systems that receive notifications.
  */
 export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !OTHER_SCOPES.includes(scope));

@@ -41,7 +41,8 @@ export function requestContext(): RequestContext {
 }
 
 /**
- * Runs background work on behalf of a user. Its audit entries have the user's name and the id of the original request.
+ * Runs background work on behalf of a user. The audit entries of this work have the user's name and the id of the
+ * original request.
  */
 export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: () => T): T {
   return servedRequest.run({ ...OUTSIDE, requestId, caller }, work);
@@ -65,7 +66,7 @@ export function currentAllowedAccounts(): AllowedAccounts {
 }
 
 /**
- * On a route for the `partner` scope, returns the subscriptions that the current request may access. On any other route,
+ * Returns the subscriptions that the current request may access on a route for the `partner` scope. On any other route,
  * returns null: the request may access every subscription of the allowed accounts.
  */
 export function currentAllowedSubscriptions(): readonly string[] | null {
@@ -88,7 +89,9 @@ class ServedRequest implements RequestContext {
     private readonly given: string | string[] | undefined,
   ) {}
 
-  /** The `traceparent` of the request. It is created at its first use, because most requests raise no event. */
+  /**
+   * The `traceparent` of the request. The value is created when it is first used, because most requests raise no event.
+   */
   get traceparent(): string {
     return currentSpan.current?.traceparent ?? (this.trace ??= traceparentOf(this.given));
   }

@@ -22,14 +22,14 @@ interface Waiting<Question, Row> {
 }
 
 /**
- * Batches the questions of many requests into one prepared statement, without a cache. A question is one set of
+ * Batches the questions of many requests into one prepared statement. Answers are not cached. A question is one set of
  * parameters for the statement.
  *
  * 1. Questions that arrive while a statement is running are sent together in the next statement (`Batcher`). Each
- *    result row has the number of its question, from 1, in the column `n`.
+ *    result row has the number of its question, from 1, in the `n` column.
  * 2. When PostgreSQL refuses a batch, its questions are sent one by one, so that one faulty question fails alone.
  * 3. Inside a unit of work, the questions of one turn of the event loop are sent together on the connection of the
- *    transaction. A refusal fails all of them, because it aborts the transaction.
+ *    transaction. If PostgreSQL refuses the statement, all these questions fail, because the transaction is aborted.
  *
  * Reason: in an idle service, a question takes one round trip, as without batching. Under load, the questions of a
  * batch share the round trip, the protocol messages, the connection and, for writes, the flush of the commit. One kind
@@ -49,7 +49,7 @@ export class Batched<Question, Row extends { n: number }> {
 
   /**
    * Creates a batcher for one prepared statement.
-   * @param valuesOf returns the parameters of the statement for these questions
+   * @param valuesOf returns the parameters of the statement for the given questions
    * @param keyOf returns the key of a question; questions with the same key are sent only once per batch; by default
    * every question is sent
    */
@@ -79,7 +79,7 @@ export class Batched<Question, Row extends { n: number }> {
       const batch = [{ question, resolve, reject }];
       this.inTransaction.set(client, batch);
       // A batch is sent after the continuations of all settled promises have run, because the continuations may add
-      // questions to it.
+      // questions to the batch.
       process.nextTick(() => {
         this.inTransaction.delete(client);
         const span = batch.length === 1 ? currentSpan.current : undefined;

@@ -5,8 +5,8 @@ import { ServiceClient, type ServiceClientConfig } from './service-client.js';
 const APPLICATION_NAME = 'candidate-eligibility-service';
 
 /**
- * The lock timeout, in milliseconds, of a statement outside a transaction. It is short, because other requests wait for
- * the connection.
+ * The lock timeout, in milliseconds, of a statement outside a transaction. The timeout is short, because other requests
+ * wait for the connection that the statement occupies.
  */
 export const LOCK_TIMEOUT_MS = 2_000;
 
@@ -59,8 +59,8 @@ export function listenerConfig(url: string): ServiceClientConfig {
 }
 
 /**
- * Divides the database connections of a process: some are for units of work and entities, the rest for statements
- * outside transactions.
+ * Divides the database connections of a process: some are for units of work and for TypeORM's entities, and the rest
+ * are for statements outside transactions.
  *
  * In a burst of requests, commands wait for a connection before their BEGIN. Meanwhile, notifications of the events
  * that are already committed can be created, sent and recorded, because that work has its own connections. The division

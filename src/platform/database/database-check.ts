@@ -103,8 +103,8 @@ async function assertWritable(client: pg.Client): Promise<void> {
 }
 
 /**
- * Rejects a database role that may not see the state of replication. To such a role, PostgreSQL lists the standbys but
- * hides the positions that they have confirmed.
+ * Rejects a database role that may not see the state of replication. PostgreSQL shows such a role the list of standbys,
+ * but hides the positions that the standbys have confirmed.
  */
 export async function assertSeesReplication(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ may: boolean }>(

@@ -2,7 +2,8 @@ import { ConfigError } from '../environment-reader.js';
 import { serversOf } from './database-servers.js';
 
 /**
- * Maps an error code of PostgreSQL or Node, or the driver's message, to the problem with `DATABASE_URL` and its remedy.
+ * The problems with `DATABASE_URL` and their remedies. A pattern matches an error code of PostgreSQL or Node, or the
+ * driver's message.
  */
 const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   [
@@ -56,8 +57,8 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
 ];
 
 /**
- * Errors that indicate a problem with `DATABASE_URL` only while connecting. A migration may fail with the same codes
- * for other reasons.
+ * Errors that indicate a problem with `DATABASE_URL` only if they occur while connecting. A migration may fail with the
+ * same codes for other reasons.
  */
 const FAULTS_OF_CONNECTING: typeof FAULTS = [
   [/^55000$/, 'names a database that accepts no connections (template0 is one): name another.'],
@@ -69,8 +70,8 @@ const FAULTS_OF_CONNECTING: typeof FAULTS = [
 
 /**
  * Returns the {@link databaseFault} of an error that occurred while connecting. The error codes that only matter while
- * connecting are checked first: PostgreSQL's message may contain the name of an option, such as `statement_timeout`,
- * that matches the pattern of another problem.
+ * connecting are checked first. Otherwise, the name of an option in PostgreSQL's message, such as `statement_timeout`,
+ * could match the pattern of another problem.
  */
 export function connectionFault(error: unknown, url: string): ConfigError | null {
   return databaseFault(error, url, [...FAULTS_OF_CONNECTING, ...FAULTS]);

@@ -5,9 +5,9 @@ import { READ_ONLY, serversOf } from './database-servers.js';
 
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
-// Selects whether the server is read-only: a standby, or a server whose transactions are read-only by default. The
-// statement reads the setting that applies to new connections, because the current connection may be older than an
-// `ALTER DATABASE … SET`. An option in `DATABASE_URL` ($1) takes precedence.
+// Selects whether the server is read-only. A server is read-only if it is a standby, or if its transactions are
+// read-only by default. The statement reads the setting that applies to new connections, because the current connection
+// may be older than an `ALTER DATABASE … SET`. An option in `DATABASE_URL` ($1) takes precedence.
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
   `SELECT ${READ_ONLY} OR NOT $1::boolean AND coalesce(
@@ -25,9 +25,9 @@ const IS_READ_ONLY = prepared(
 const TEMP_FILE_LIMIT = '53400';
 
 /**
- * Writes a temporary file, to detect a full disk: the statement sorts more rows than fit in memory. PostgreSQL writes
- * the rows to a file in the database's tablespace, and deletes the file afterwards. The three statements are sent in
- * one message, so PostgreSQL runs them in one transaction.
+ * Statements that write a temporary file, to detect a full disk. They sort more rows than fit in memory. PostgreSQL
+ * writes the rows to a file in the database's tablespace, and deletes the file afterwards. The three statements are
+ * sent in one message, so PostgreSQL runs them in one transaction.
  */
 const FILL_A_FILE = {
   text: `SET LOCAL temp_tablespaces = ''; SET LOCAL work_mem = '64kB';

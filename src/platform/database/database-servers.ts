@@ -5,7 +5,7 @@ import { parseDatabaseUrl, type DatabaseAddress, type DatabaseHost, type SslMode
 /** The time, in milliseconds, within which a server must accept a connection and report whether it is writable. */
 const PROBE_MS = 2_000;
 
-/** The SQL condition that the server is read-only: a standby, or a server with `transaction_read_only` on. */
+/** The SQL condition that the server is read-only: it is a standby, or its `transaction_read_only` setting is on. */
 export const READ_ONLY = `(pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)`;
 
 /** Returns the error for a read-only server, with PostgreSQL's code for read_only_sql_transaction. */
@@ -13,7 +13,7 @@ export function readOnlyServer(): Error {
   return Object.assign(new Error('The database is read-only.'), { code: '25006' });
 }
 
-/** The host and the port of a server, and the TLS options (false for a connection without TLS). */
+/** A server's host and port. `ssl` contains the TLS options; it is false for connections without TLS. */
 export interface DatabaseServer extends DatabaseHost {
   readonly ssl: ConnectionOptions | false;
 }
@@ -55,7 +55,7 @@ class DatabaseServers {
 
   /**
    * Returns the database server in use, and searches for one if necessary.
-   * @throws the error of the first host when no server is usable
+   * @throws the error that {@link tellingOf} selects, when no server is usable
    */
   async find(): Promise<DatabaseServer> {
     return this.chosen ?? (await this.search());
@@ -93,7 +93,7 @@ class DatabaseServers {
   private async probe(server: DatabaseServer): Promise<void> {
     const { user, password, database, readWriteOnly } = this.address;
     const client = new pg.Client({ ...server, user, password, database, connectionTimeoutMillis: PROBE_MS });
-    // The error listener of the connection does nothing, because `connect` and `query` also report its errors.
+    // The error listener of the connection does nothing, because `connect` and `query` report the same errors.
     client.on('error', () => undefined);
     try {
       await client.connect();

@@ -39,8 +39,8 @@ export interface DatabaseAddress {
   /** Whether read-only servers are skipped when a server is chosen. */
   readonly readWriteOnly: boolean;
   /**
-   * The settings from the `options` parameter. They are set after connecting, because poolers refuse them as start-up
-   * parameters.
+   * The settings from the `options` parameter. The settings are applied after connecting, because poolers refuse them
+   * as start-up parameters.
    */
   readonly settings: Readonly<Record<string, string>>;
 }

@@ -13,8 +13,8 @@ import { mayBeRepeated, send } from './statement-retries.js';
 import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
 
-// 8-byte integers and decimals are parsed as JavaScript numbers. Counts and positions stay far below 2^53, and amounts
-// have two decimals.
+// 8-byte integers and decimals are parsed as JavaScript numbers. No precision is lost, because counts and positions
+// stay far below 2^53, and amounts have two decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 // Dates are sent in UTC. With a local offset, PostgreSQL would store year 1 as year 0: before time zones existed, local
@@ -22,14 +22,14 @@ pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 pg.defaults.parseInputDatesAsUTC = true;
 
 /**
- * SQL: the machine's time, in an expression that the sandbox's clock does not replace. The expiry of leases uses it, so
- * that leases do not expire when the sandbox's clock is moved.
+ * The SQL expression for the machine's time, which the sandbox's clock does not replace. The expiry of leases is based
+ * on this time, so that leases do not expire when the sandbox's clock is moved.
  */
 export const MACHINE_TIME = 'transaction_timestamp()';
 
 /**
- * SQL: whether a lease of at most `seconds` has expired. A lease that would last longer than `seconds` from now was
- * written while the clock was ahead; it counts as expired.
+ * Returns the SQL condition that a lease of at most `seconds` has expired. A lease that would last longer than
+ * `seconds` from now was written while the clock was ahead; such a lease counts as expired.
  */
 export const hasLapsed = (until: string, seconds: number): string =>
   `(${until} < ${MACHINE_TIME} OR ${until} > ${MACHINE_TIME} + interval '${seconds + CLOCK_SKEW_S} seconds')`;
@@ -37,11 +37,11 @@ const CLOCK_SKEW_S = 5;
 
 /**
  * The reasons why an SQL statement on a table with an account column need not be limited to an account. A statement
- * without a reason must be limited (test/architecture/account-bounds.ts lists how).
+ * without one of these reasons must be limited (test/architecture/account-bounds.ts lists the ways to do so).
  */
 export const acrossAccounts = {
   /**
-   * The key in the statement comes from a row that was read within the caller's accounts, or leads to a row whose
+   * Either the key in the statement comes from a row within the caller's accounts, or the statement finds a row whose
    * account is checked next.
    */
   keyInHand: 'keyInHand',
@@ -83,7 +83,10 @@ export const acrossAccounts = {
 
 export type AcrossAccounts = keyof typeof acrossAccounts;
 
-/** A statement that PostgreSQL parses and plans once per connection. Each `name` must always have the same text. */
+/**
+ * A statement that PostgreSQL parses and plans once per connection. All statements with the same `name` must have the
+ * same text.
+ */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -130,8 +133,8 @@ export interface Transaction {
 export const currentTransaction = new ContextValue<Transaction>();
 
 /**
- * Runs statements and entity operations. In a unit of work they run in its transaction; outside a unit of work, each
- * runs on its own.
+ * Runs statements and entity operations. In a unit of work, they run in the transaction of the unit of work. Otherwise,
+ * each of them runs in its own transaction.
  */
 @Injectable()
 export class Database implements OnApplicationShutdown {
@@ -228,7 +231,7 @@ const LOST_CONNECTION_MESSAGES =
   /Connection terminated|connection timeout|timeout expired|timeout exceeded when trying to connect|Query read timeout|not queryable|Cannot use a pool after calling end|Driver not Connected|Client was closed/i;
 
 /**
- * Returns whether the statement exceeded its time limit or its lock timeout, in which case it may succeed under less
+ * Returns whether the statement exceeded its time limit or its lock timeout. Such a statement may succeed under less
  * load.
  */
 export function isTimedOut(error: unknown): boolean {
@@ -244,8 +247,8 @@ export function mustBeDoneAgain(error: unknown): boolean {
 const ALSO_UNAVAILABLE: ReadonlySet<string> = new Set(['25006', '55P03', '58030']);
 
 /**
- * Returns whether the error means that the database is unavailable or overloaded, as opposed to a fault of the
- * statement.
+ * Returns whether the error means that the database is unavailable or overloaded; false if the statement itself is
+ * faulty.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;

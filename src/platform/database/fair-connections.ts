@@ -4,14 +4,14 @@ import { requestContext } from '../context/request-context.js';
 import { FairSemaphore } from '../overload/fair-semaphore.js';
 
 /**
- * The maximum time, in milliseconds, for which a request waits for a database connection. It is shorter than the
+ * The maximum time, in milliseconds, for which a request waits for a database connection. This time is shorter than the
  * statement timeout, so that requests fail early when all connections are waiting for the same lock.
  */
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
 /**
- * If this process was busy for more than this share of the waiting time, the process itself may be the cause of the
- * delay: the server's answer may have arrived, but has not been read yet.
+ * The share of a waiting time above which this process counts as busy. If the process was busy while it waited for a
+ * connection, it may itself have caused the delay: the server's answer may have arrived without being read.
  */
 const BUSY = 0.5;
 const NOT_CONNECTED_IN_TIME = /connection timeout|timeout expired/;
@@ -38,7 +38,8 @@ export function shareFairly(pool: Pool): FairSemaphore {
   const semaphore = new FairSemaphore(pool.options.max, MOST_WAIT_MS, noConnectionFree);
   const connect = patientConnect(pool);
   const held = new Set<PoolClient>();
-  // A connection that opens only after the pool's own time limit is released without having been used.
+  // Only connections in `held` occupy a slot. A connection that opens after the pool's own time limit is released
+  // without having been used.
   pool.on('release', (_, client) => {
     if (held.delete(client)) semaphore.leave(1);
   });

@@ -11,7 +11,7 @@ const CONNECT_AGAIN_MS = 1_000;
 const ASK_MS = 5_000;
 /**
  * The time limit for closing a connection, in milliseconds. A server that is unavailable does not respond to the
- * closing message either.
+ * message that closes a connection.
  */
 const FAREWELL_MS = 1_000;
 
@@ -61,7 +61,7 @@ export class Listener {
     }
   }
 
-  /** Calls the callback `asked` immediately, as after a poll, in case a message was lost. */
+  /** Calls the `asked` callback immediately, as after a poll, in case a message was lost. */
   ask(): void {
     if (this.client) this.events.asked?.(this.client);
   }

@@ -24,9 +24,9 @@ const RETRY_PAUSE_MS = 1_000;
  *
  * 1. The database is checked first (database-check.ts): behind a pooler that shares sessions, the lock would be
  *    useless.
- * 2. One process migrates, and the others poll for the lock. A statement that waits for the lock would be an open
- *    transaction. A concurrent index build would wait for that transaction, and both would wait forever. The waiting
- *    processes log that they wait, and give up after `waitS`.
+ * 2. One process migrates, and the others poll for the lock. They poll, because a statement that waits for the lock
+ *    would be an open transaction. A concurrent index build would wait for that transaction, and both would wait
+ *    forever. The waiting processes log that they wait, and give up after `waitS`.
  * 3. A migration that does not get a table lock soon is rolled back and retried, because all other statements queue
  *    behind a waiting lock.
  * 4. The lock is released explicitly: behind a pooler, closing a connection may not end its session.
@@ -43,8 +43,8 @@ export async function migrate(url: string, { waitS = 300, seesReplication = fals
     if (seesReplication) await assertSeesReplication(lock);
     await acquire(lock, waitS);
     try {
-      // The rights are checked even after a failed migration. An error about missing rights is then reported first,
-      // because it is the likely cause.
+      // The rights are checked even after a failed migration. An error about missing rights then replaces the error of
+      // the migration, because missing rights are its likely cause.
       await run(url).finally(() => assertRights(lock));
     } finally {
       await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);

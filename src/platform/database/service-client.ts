@@ -82,7 +82,7 @@ export class ServiceClient extends pg.Client {
 
   /**
    * Sets the host and port of the connection; the server may have been unknown when the client was created. The types
-   * of `pg` lack these members.
+   * of `pg` lack the members that are set here.
    */
   private aim(server: DatabaseServer): void {
     const { connection } = this as unknown as { connection: pg.Connection & { ssl: unknown } };

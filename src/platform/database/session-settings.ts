@@ -2,8 +2,8 @@ import pg from 'pg';
 
 /**
  * The session settings on which the service's statements depend. They override `ALTER ROLE … SET`, `ALTER DATABASE …
- * SET`, the server's files and the options of `DATABASE_URL`. With a different `DateStyle`, the driver would misread
- * times; with a different isolation level, concurrent commands would fail.
+ * SET`, the server's configuration files and the options of `DATABASE_URL`. With a different `DateStyle`, the driver
+ * would misread times; with a different isolation level, concurrent commands would fail.
  *
  * The schema (`search_path`), the role and the read-only setting stay as configured.
  */
@@ -33,8 +33,8 @@ const RELIED_ON: Readonly<Record<string, string>> = {
 };
 
 /**
- * The default time limits of a connection: there are none, unless the caller sets limits. The limits of the pools are
- * in connections.ts.
+ * The time limits of a connection for which the caller sets no limits. The value 0 means that there is no limit. The
+ * limits of the pools are in connections.ts.
  */
 const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
   statement_timeout: '0',
@@ -43,8 +43,8 @@ const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The values of `synchronous_commit` that are too weak for the durability that a response promises: a commit could be
- * lost when the server crashes, or in a failover to a standby.
+ * The values of `synchronous_commit` that are too weak for the durability that a response promises. With such a value,
+ * a commit could be lost when the server crashes, or in a failover to a standby.
  */
 const WEAK_COMMITS = ['off', 'local', 'remote_write'];
 

@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream';
 import { timeLimit } from '../time-limit.js';
 
 const CHECK_MS = 500;
-/** The time without any data after a request, in milliseconds, after which the server counts as silent. */
+/** The time, in milliseconds, after which the server counts as silent if no data arrives in response to a request. */
 const SILENCE_MS = 2_000;
 /** The time limit, in milliseconds, for PostgreSQL to respond to a probe. */
 const GREETING_MS = 2_000;
-/** The probe: an SSLRequest (PostgreSQL's protocol, §55.7). The server responds with one byte, before any login. */
+/** The probe: an SSLRequest (PostgreSQL documentation, §55.7). The server responds with one byte, before any login. */
 const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
@@ -17,9 +17,9 @@ const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
  * 1. Every connection reports when data is sent and received.
  * 2. When no data at all arrives for a while after a request, a probe is sent on a separate connection. A statement may
  *    wait for a lock, but a probe waits for nothing.
- * 3. Without a response to the probe, every connection is closed: waiting statements and new statements fail
- *    immediately.
- * 4. Probes are repeated until the server responds to one; then connections are opened again.
+ * 3. If the server does not respond to the probe, every connection is closed. Waiting statements and new statements
+ *    then fail immediately.
+ * 4. Further probes are sent until the server responds to one of them. After that, connections are opened again.
  */
 export class SilentServer {
   private readonly sockets = new Set<Socket>();

@@ -16,8 +16,8 @@ let generation = 0;
  * prepared statement whose result has this column ("cached plan must not change result type"), on each connection that
  * has prepared it. After the first refusal, all statements get new names, so that each connection prepares them again.
  * Outside a transaction, the refused statement is sent again; inside a transaction, the unit of work repeats the whole
- * transaction. The same applies to a statement that PostgreSQL aborted because of a deadlock, for example with a
- * migration.
+ * transaction. A statement that PostgreSQL aborted because of a deadlock, for example with a migration, is repeated in
+ * the same way.
  */
 export async function send<Row extends object>(
   on: Pool | PoolClient,

@@ -5,7 +5,7 @@ type Query = (...args: unknown[]) => unknown;
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * Wraps the method `query` of a pool or of a connection, so that each statement of traced work gets a span. Without
+ * Wraps the `query` method of a pool or of a connection, so that each statement of traced work gets a span. Without
  * tracing, `query` is unchanged. A span has the name of the prepared statement or, for a statement without a name, the
  * first word of its text. The full text is never used as the name, because it may contain values.
  */
@@ -33,7 +33,7 @@ export function withSpans(owner: { query: unknown }): void {
   };
 }
 
-/** Returns the span name of a statement; null for an object that `pg` submits by itself, such as a COPY. */
+/** Returns the span name of a statement; null for an object that sends its own messages, such as a COPY. */
 function nameOf(statement: unknown): string | null {
   if (typeof statement === 'string') return wordOf(statement);
   const { name, text } = statement as { name?: unknown; text?: unknown };

@@ -12,8 +12,8 @@ export function draftName(name: string): string {
 }
 
 /**
- * Deletes the temporary folders that killed processes left behind. Failures are ignored: a child process of a killed
- * process may still be writing there.
+ * Deletes the temporary folders that killed processes left behind. Failures are ignored, because a child process of a
+ * killed process may still be writing to such a folder.
  */
 export async function removeAbandonedDrafts(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {

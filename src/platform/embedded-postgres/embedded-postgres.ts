@@ -9,11 +9,13 @@
  *    launched. No further lock is needed: PostgreSQL lets only one of several processes launch the server, and the
  *    other processes adopt that server.
  * 3. Hold a *keeper* session with a shared advisory lock, which means "a process uses this server".
- * 4. The server is detached and has no exit hooks. It survives this process; the next start adopts it.
- * 5. When the keeper's connection or the postmaster dies, repeat from 2 on the same port, so that `url` stays valid. If
- *    the restart fails, or if too many restarts are needed, call `onLost`.
- * 6. To stop, exchange the shared lock for the exclusive lock. The process that gets it is the last user and shuts the
- *    server down. Otherwise the server is left to the processes that hold the shared lock.
+ * 4. The server is detached, and no exit hook of this process stops it. The server therefore survives this process, and
+ *    the next start of the service adopts it.
+ * 5. When the keeper's connection or the postmaster dies, repeat the steps from 2 on, with the same port, so that `url`
+ *    stays valid. If the restart fails, or if too many restarts are needed, call `onLost`.
+ * 6. To stop, exchange the shared lock for the exclusive lock. If this process gets the exclusive lock, no other
+ *    process uses the server, and this process shuts the server down. Otherwise the server is left to the processes
+ *    that hold the shared lock.
  *
  * Never remove `postmaster.pid` while a postmaster of the cluster may live. Never share a data folder between machines
  * or containers: processes that cannot see each other's pids would run two servers on the same files.
@@ -213,8 +215,8 @@ class SupervisedPostgres implements EmbeddedPostgres {
 }
 
 /**
- * Opens the keeper connection. Only the server of this data folder accepts the secret and proves by SCRAM that it knows
- * the secret, so no foreign server is adopted.
+ * Opens the keeper connection. Only the server of this data folder accepts the secret, and proves by SCRAM that it has
+ * the secret. No foreign server is therefore adopted.
  */
 async function hireKeeper(url: string, database: string): Promise<Client> {
   const keeper = new Client({

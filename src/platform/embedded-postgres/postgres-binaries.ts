@@ -81,9 +81,9 @@ async function majorVersion({ postgres }: PostgresBinaries, user: ServerUser | u
 }
 
 /**
- * Creates the symbolic links of PostgreSQL's shared libraries, because npm packages cannot contain links. The install
- * script of the package would create them, but install scripts are often disabled. Returns false if the folder is not
- * writable.
+ * Creates the symbolic links to PostgreSQL's shared libraries, because npm packages cannot contain such links. The
+ * install script of the package would create the links, but install scripts are often disabled. Returns false if the
+ * folder is not writable.
  */
 function linkLibraries(root: string): boolean {
   const list = join(root, 'native', 'pg-symlinks.json');

@@ -16,7 +16,7 @@ export interface Cluster {
   readonly folder: string;
   readonly user: ServerUser | undefined;
   readonly major: number;
-  /** The password of the superuser `postgres`. */
+  /** The password of the `postgres` superuser. */
   readonly secret: string;
   readonly logFile: string;
 }
@@ -65,8 +65,8 @@ async function makeCluster(dataDir: string, place: string, secret: string): Prom
   try {
     await initialise(draft, user, dataDir, secret);
     await (home.folder === dataDir ? rename(join(draft, 'cluster'), place) : publishElsewhere(draft, place));
-    // The data folder and the folder of the cluster are synced, because not only the contents but also the names of
-    // their files must survive a power failure.
+    // The data folder and the folder that contains the cluster are synced, because the names of the new files must
+    // survive a power failure, too.
     await Promise.all([syncFolder(home.folder), syncFolder(dataDir)]);
   } catch (error) {
     // Another process that started at the same moment may have created the cluster first. That cluster is then used.
@@ -77,8 +77,8 @@ async function makeCluster(dataDir: string, place: string, secret: string): Prom
 }
 
 /**
- * Moves the cluster to its place outside the data folder, and creates the symbolic link last. A link without a target
- * therefore shows that the database was lost.
+ * Moves the cluster to its place outside the data folder, and creates the symbolic link to it last. A link without a
+ * target therefore shows that the database was lost.
  */
 async function publishElsewhere(draft: string, place: string): Promise<void> {
   const target = draft.replace('.draft', '');

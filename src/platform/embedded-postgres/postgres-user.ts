@@ -78,8 +78,8 @@ function canUse(folder: string, user: ServerUser | undefined): boolean {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
     accessSync(folder, constants.W_OK);
-    // If the folder existed before, an attacker may have created it, for example in /tmp. Its owner and its mode are
-    // therefore checked.
+    // If the folder existed before, an attacker may have created it, for example in /tmp. The owner and the mode of the
+    // folder are therefore checked.
     const found = lstatSync(folder);
     const isOurs = found.isDirectory() && found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o022) === 0;
     return isOurs && mayEnter(folder, user);

@@ -26,8 +26,8 @@ const PASSING_FAILURE =
   /pre-existing shared memory block|could not bind|could not create any TCP|lock file .* (already exists|is empty)/;
 
 /**
- * The default settings of the server. In `log_min_messages`, the level `LOG` ranks above `ERROR`. The server therefore
- * does not log errors of clients, which quote data.
+ * The default settings of the server. As a value of `log_min_messages`, `log` ranks above `error`. With this value, the
+ * server does not log the errors of clients, which quote data.
  */
 const DEFAULT_SETTINGS = {
   max_connections: '200',
@@ -49,7 +49,7 @@ export function findPostmaster({ folder }: Cluster): Postmaster | undefined {
   const pid = Number(lines[0]);
   if (pid > 0 && isPostmasterOf(folder, pid)) return { pid, port: Number(lines[3]) };
   // PostgreSQL itself handles a file with the pid of a dead process. If a zombie or a different program has that pid,
-  // PostgreSQL mistakes it for a running server.
+  // PostgreSQL mistakes that process for a running server.
   const blocksStart = lines[0] === '' ? isOlderThan(file, 2_000) : pid > 0 && processExists(pid);
   if (blocksStart && readPidFile(folder)?.[0] === lines[0]) renameSync(file, `${file}.stale`);
   return undefined;

@@ -45,14 +45,14 @@ export function storedNameOf(eventClass: { readonly name: string }): string {
   return name;
 }
 
-/** Returns the stored names of all event classes that this release knows. */
+/** Returns the stored names of all event classes in this release. */
 export function knownNames(): string[] {
   return [...classes.keys()];
 }
 
 /**
  * Returns an instance of the event class with the given stored name. A plain object is not sufficient, because `ofType`
- * of the event bus ignores it.
+ * of the event bus ignores plain objects.
  */
 export function reviveEvent(name: string, data: object, meta: EventMeta): DomainEvent {
   const eventClass = classes.get(name);
@@ -65,7 +65,7 @@ export function newEventId(): string {
 }
 
 /**
- * Returns the time `occurredAt` for the next event of an eligibility record: the current second, or one second after
+ * Returns the `occurredAt` time for the next event of an eligibility record: the current second, or one second after
  * the previous event, whichever is later.
  */
 export function nextOccurredAt(now: Date, last: Date | null): Date {

@@ -14,12 +14,12 @@ const OUTBOX = { 'messaging.system': 'outbox', 'messaging.operation.type': 'send
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
 
-/** SQL: the time until which an event is left to the process that committed it. */
+/** The SQL expression for the time until which an event is left to the process that committed it. */
 export const CLAIM_END = `${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})`;
-/** SQL: the columns of an event. {@link Outbox.publishStored} accepts rows of these columns. */
+/** The SQL list of the columns of an event. {@link Outbox.publishStored} accepts rows with these columns. */
 export const EVENT_COLUMNS = 'event_id, name, account_code, stream, sequence, data, occurred_at, traceparent';
 
-/** Inserts events into the outbox. {@link eventValues} returns the parameters. */
+/** The SQL that inserts events into the outbox. {@link eventValues} returns its parameters. */
 export const INSERT_EVENTS = `
   INSERT INTO domain_events (${EVENT_COLUMNS}, claimed_until)
   SELECT ${EVENT_COLUMNS}, ${CLAIM_END}
@@ -82,12 +82,12 @@ export interface EventRow {
  *    change.
  * 2. After COMMIT, the unit of work calls `publish`. The in-process event bus is the fast path, and may lose events.
  * 3. The consumer settles the event (`settled_at`) in the transaction that does its work.
- * 4. `sweep` republishes events that were not settled within {@link CLAIM_SECONDS}: after a crash, a lost publish or a
- *    failed consumer. Events whose name this release does not know are left to a process of a release that knows the
- *    name.
+ * 4. `sweep` republishes events that were not settled within {@link CLAIM_SECONDS}, because a process crashed, the
+ *    event bus lost the event, or a consumer failed. If this release has no event class for a stored name, the event is
+ *    left to a process of a release that has the class.
  * 5. An event that its consumer cannot settle is set aside with an alarm: it is kept, and delays no other event.
  *
- * An event therefore reaches its consumer at least once. Never rely on the event bus: only the table is reliable.
+ * The consumer therefore receives each event at least once. Never rely on the event bus: only the table is reliable.
  */
 @Injectable()
 export class Outbox {

@@ -17,7 +17,7 @@ export class StoredEventRow {
   @Column('int')
   sequence: number;
 
-  /** The data of the event. The column type `json` keeps the text exactly as it was written. */
+  /** The data of the event. The `json` column type keeps the text exactly as it was written. */
   @Column('json')
   data: unknown;
 

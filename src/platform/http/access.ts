@@ -3,23 +3,25 @@ import type { Caller, Scope } from '../context/caller.js';
 import { requestContext } from '../context/request-context.js';
 
 /**
- * The access rule of a route. A route requires a token with one of these scopes, requires client credentials (token
- * service), or is public. The error response for a missing scope names the first scope.
+ * The access rule of a route. A list of scopes means that a caller needs a token with one of these scopes. The error
+ * response for a missing scope names the first scope in the list. `client` means that a caller needs client credentials
+ * (token service). `public` means that anyone may call the route.
  */
 export type AccessRule = readonly [Scope, ...Scope[]] | 'client' | 'public';
 
 export const ACCESS = 'access';
 
 /**
- * Declares who may call a route. The service does not start if a route lacks the declaration.
+ * Declares who may call a route. The service does not start if a route lacks this declaration.
  *
- * `@Access('admin', 'support')` also admits staff who may only use some accounts. Their requests must stay within the
- * accounts that `allowedAccountsOf(caller)` returns. If the path or the query names the account, the guard has already
- * checked it.
+ * `@Access('admin', 'support')` also admits members of staff who may only use some accounts. The route must limit their
+ * requests to the accounts that `allowedAccountsOf(caller)` returns. If the path or the query names an account, the
+ * guard has already checked it.
  *
- * `@Access('partner')` admits partners. Their requests must stay within the subscriptions that
+ * `@Access('partner')` admits partners. The route must limit their requests to the subscriptions that
  * `currentAllowedSubscriptions()` returns; a subscription of another partner is treated as unknown. A route for
- * `partner` must not name any other scope, because the limit follows from the scope.
+ * `partner` must not name any other scope, because only a route for `partner` alone is limited to subscriptions
+ * ({@link boundOf}).
  */
 export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
   const [first] = rule;
@@ -30,7 +32,7 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
  * The limit that keeps a route within the accounts of its caller.
  *
  * - `path`: the account in the path, which the guard checks.
- * - `row`: the account of the row that an id identifies. If that account is not the caller's, the id is treated as
+ * - `row`: the account of the row that an id identifies. If the caller may not use that account, the id is treated as
  *   unknown.
  * - `accounts`: the accounts of the caller (`currentAllowedAccounts`), which limit every statement of the route.
  * - `subscriptions`: the subscriptions of the caller (`currentAllowedSubscriptions`) and their accounts.
@@ -47,9 +49,9 @@ export const BOUND = 'bound';
  * - A route with `{account_code}` in its path is limited to that account.
  * - A route for `admin` alone is for operators.
  * - A route for `partner` is limited to the caller's subscriptions.
- * - A route without a token is public.
+ * - A route that requires no token is public.
  *
- * The service does not start if any other route lacks the declaration.
+ * The service does not start if any other route lacks this declaration.
  */
 export function Bounded(by: 'row' | 'accounts') {
   return SetMetadata(BOUND, by);

@@ -11,11 +11,14 @@ import {
 import { closeAfterAnswer, sendContinue } from './connection.js';
 import type { BodySpace } from '../overload/body-memory.js';
 
-/** The maximum pause, in milliseconds, while a request body arrives, including the pause before its first bytes. */
+/**
+ * The longest pause, in milliseconds, that is allowed while a request body arrives. The pause before the first bytes
+ * counts, too.
+ */
 const MOST_PAUSE_MS = 20_000;
 /**
- * The minimum rate, in bytes per second, at which a request body must arrive. Pauses of up to {@link MOST_PAUSE_MS} in
- * total are allowed in addition.
+ * The minimum rate, in bytes per second, at which a request body must arrive. A body may take {@link MOST_PAUSE_MS}
+ * longer than it would take at this rate.
  */
 const LEAST_BYTES_PER_S = 16 * 1024;
 const CHECK_MS = 1000;
@@ -51,7 +54,7 @@ export function hasBody(request: Request): boolean {
 /**
  * Reads the bytes of a body.
  *
- * 1. A body whose header states a length over the limit is refused before any byte is read.
+ * 1. If the stated length of a body exceeds the limit, the body is refused before any byte is read.
  * 2. A client that waits for `100 Continue` receives it only after the stated length has been checked.
  * 3. Each chunk is counted, and charged to the memory budget. Reading pauses while there is no memory for the chunk.
  * 4. A body that pauses too long or arrives too slowly is aborted; time spent waiting for memory does not count.
@@ -123,7 +126,7 @@ class Arriving {
   ) {
     this.unpacking = unpacking;
     this.sent = unpacking && arrival.keepBroken ? [] : null;
-    // A body that has already arrived completely, as most bodies have, needs no clock.
+    // Most bodies have already arrived completely, and need no clock.
     this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
     request.on('error', this.onBroken).on('close', this.onBroken);
     if (this.sent) request.on('data', this.onSent);
@@ -178,13 +181,16 @@ class Arriving {
 
   /** Called when the connection breaks while the body arrives, for example because the sender disconnected. */
   private readonly onBroken = (): void => {
-    // The event `close` also occurs after the request has been read to its end. In that case the connection is not
+    // The `close` event also occurs after the request has been read to its end. In that case the connection is not
     // broken, although the decompression of the last bytes may not have finished yet.
     if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;
     this.fail(malformedRequest.error());
   };
 
-  /** Called when the body cannot be decompressed. Its remaining bytes are then read without decompression. */
+  /**
+   * Called when the body cannot be decompressed. If its bytes are kept, the remaining bytes are read without
+   * decompression.
+   */
   private readonly onUnpackable = (): void => {
     if (this.sent === null) return this.fail(malformedRequest.error());
     this.release();
@@ -231,7 +237,7 @@ function joined(parts: readonly Buffer[]): Buffer {
 class ArrivalClock {
   private bytes = 0;
   /**
-   * The time, in milliseconds, for which the clock has been running. The time in which the body waits for memory does
+   * The time, in milliseconds, for which the clock has been running. The time for which the body waits for memory does
    * not count.
    */
   private elapsed = 0;

@@ -25,24 +25,24 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const DEFAULT_LIMIT = 256 * KIB;
 /**
- * The size, in bytes, up to which a body is not charged to the memory budget. Most bodies are smaller than this, and
- * the number of connections is limited.
+ * The size, in bytes, up to which a body is not charged to the memory budget. Most bodies are smaller. Such bodies
+ * cannot exhaust the memory, because the number of connections is limited.
  */
 const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
 /**
- * The maximum number of JSON values that an ordinary body contains. Parsing a body with more values takes 10 ms or
- * longer.
+ * The number of JSON values up to which the time for parsing a body is not charged to the caller. Parsing a body with
+ * more values takes 10 ms or longer.
  */
 const MOST_PLAIN_VALUES = 2000;
 /**
- * The factor by which the charge for a body's processing time is multiplied if the body is almost certain to be
- * refused. Parsing such a body and listing its faults blocks the event loop for about 15 ms. The multiplied charge
- * keeps one caller's bodies of this kind so far apart that they delay less than 1 % of other requests.
+ * The factor that multiplies the charge for parsing a body with more than {@link MOST_PLAIN_VALUES} values. Such a body
+ * is almost certain to be refused. Parsing it and listing its faults blocks the event loop for about 15 ms. Because of
+ * the factor, one caller can send such bodies only so rarely that they delay less than 1 % of the other requests.
  */
 const CHARGE_OF_REFUSED = 120;
 /**
- * The size, in bytes, from which a body is parsed outside the event loop. The code that reads such a body charges the
+ * The size, in bytes, above which a body is parsed outside the event loop. The code that reads such a body charges the
  * processing time to the caller's budget (BodyPace).
  */
 export const LABORIOUS_BYTES = 32 * KIB;
@@ -52,19 +52,19 @@ const RAW_BODY = 'raw body';
 const STREAMED_BODY = 'streamed body';
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Sets the maximum size of request bodies on a route, in bytes, instead of 256 KiB. */
+/** Sets the maximum size of request bodies on a route, in bytes. The default is 256 KiB. */
 export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
 /**
- * Passes the bytes of the body to the handler, which parses them after `assertJsonBytes`. If the body is not declared
- * as JSON or cannot be decompressed, the handler gets an {@link UnsupportedBody}.
+ * Passes the bytes of the body to the handler, which calls `assertJsonBytes` before it parses them. If the body is not
+ * declared as JSON or cannot be decompressed, the handler gets an {@link UnsupportedBody}.
  */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
 /**
- * The bytes of a body that is not declared as JSON, after decompression; the bytes as sent if they cannot be
- * decompressed.
+ * The bytes of a body that is not declared as JSON or cannot be decompressed. The bytes are decompressed if that is
+ * possible.
  */
 export class UnsupportedBody {
   constructor(
@@ -73,7 +73,7 @@ export class UnsupportedBody {
   ) {}
 }
 
-/** Declares that the route's body is left to the handler, which reads the stream of the request. */
+/** Declares that the handler of the route reads the body itself, as a stream. */
 export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
 
 /**
@@ -129,15 +129,15 @@ export class BodyGate implements CanActivate {
 }
 
 /**
- * Reads the body of a route with its own `BodyLimit`. The memory and the semaphore slot of the body are released only
- * when the handler has ended.
+ * Reads the body of a request to a route with its own `BodyLimit`. The body keeps its memory and its place in the
+ * semaphore until the handler has ended.
  */
 @Injectable()
 class LargeBodyReader implements NestInterceptor {
   private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
   /**
-   * Limits the total size of the large bodies that are processed at the same time. Processing a body needs memory of
-   * about five times its size.
+   * Limits the total size of the large bodies that are processed at the same time. Processing a body needs about five
+   * times as much memory as the body itself.
    */
   private readonly semaphore = new FairSemaphore(8 * MIB, MOST_WAIT_MS, memorySpent);
 
@@ -203,8 +203,8 @@ function assertJson(request: Request): void {
 }
 
 /**
- * Returns the error for a body that is refused whatever it contains; null if there is none. `isPacked` means that the
- * content coding of the body is not supported.
+ * Returns the error for a body that is refused because of its headers; null if its headers are acceptable. `isPacked`
+ * means that the content coding of the body is not supported.
  */
 function refusalOf(request: Request): { error: DomainError; isPacked: boolean } | null {
   const coding = codingRefusal(request);

@@ -1,6 +1,6 @@
 /**
- * Returns the JSON text of a value. The members of every object are sorted by UTF-16 code units, as RFC 8785
- * prescribes.
+ * Returns the JSON text of a value. The members of every object are sorted by the UTF-16 code units of their names, as
+ * RFC 8785 prescribes.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -6,8 +6,8 @@ import { insufficientScope, unauthorized, type DomainError } from '../errors.js'
 export const REALM = 'candidate-eligibility';
 
 /**
- * Returns the value of `WWW-Authenticate` (RFC 6750 §3). If the request has no token, the value contains no error code
- * (§3.1).
+ * Returns the value of the `WWW-Authenticate` header (RFC 6750 §3). If the request has no token, the value contains no
+ * error code (§3.1).
  */
 function challenge(...attributes: string[]): string {
   return ['Bearer realm="' + REALM + '"', ...attributes].join(', ');

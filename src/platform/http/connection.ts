@@ -10,18 +10,18 @@ const MOST_CONNECTIONS = 4096;
 const MOST_CONNECTIONS_PER_ADDRESS = 1024;
 const MOST_HEADERS_MS = 20_000;
 /**
- * The time limit for a whole request, in milliseconds, which also applies to a body that no handler reads. It is longer
- * than the slowest permitted body takes (body-arrival.ts).
+ * The time limit for a whole request, in milliseconds. It also applies to a body that no handler reads. The limit is
+ * longer than the time that the slowest permitted body takes (body-arrival.ts).
  */
 const MOST_REQUEST_MS = 600_000;
 /**
- * The time without any traffic, in milliseconds, after which a connection is closed, because the client does not read
- * the response, or has disconnected.
+ * The time, in milliseconds, after which a connection without any traffic is closed. The client of such a connection
+ * does not read the response, or has disconnected.
  */
 const MOST_STILL_MS = 30_000;
 /**
- * The time, in milliseconds, for which an idle connection is kept. It is longer than the usual idle time of proxies (60
- * s), so that no proxy sends a request on a connection that is being closed.
+ * The time, in milliseconds, for which an idle connection is kept. This time is longer than the usual idle time of
+ * proxies (60 s), so that no proxy sends a request on a connection that is being closed.
  */
 const MOST_UNUSED_MS = 75_000;
 /**
@@ -33,8 +33,8 @@ const LINGER_MS = 2_000;
 /**
  * Limits the number of connections, and the time that a client may take for headers, bodies and responses.
  *
- * @param perAddress whether the number is also limited for each address; false behind a proxy, because all connections
- * from the proxy have the same address
+ * @param perAddress whether the number of connections is also limited for each address; false behind a proxy, because
+ * all connections from the proxy have the same address
  */
 export function boundConnections(server: Server, perAddress: boolean): void {
   server.maxConnections = MOST_CONNECTIONS;
@@ -97,8 +97,8 @@ export function closeAfterAnswer(request: IncomingMessage, response: ServerRespo
 }
 
 /**
- * Ends the connection after all written bytes have been sent. Bytes that arrive in the short time until it closes are
- * discarded.
+ * Ends the connection after all written bytes have been sent. Bytes that arrive in the short time until the connection
+ * closes are discarded.
  */
 export function linger(socket: Socket): void {
   socket.end();

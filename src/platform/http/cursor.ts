@@ -9,14 +9,14 @@ interface CursorKey {
 
 let keys: readonly CursorKey[] = [derived(randomBytes(32))];
 
-/** Sets the keys for cursors, newest first. Processes with the same keys can read each other's cursors. */
+/** Sets the keys that encrypt cursors, newest first. Processes with the same keys can read each other's cursors. */
 export function useCursorKeys(secretsKeys: readonly Buffer[]): void {
   keys = secretsKeys.map(derived);
 }
 
 /**
- * Encrypts a position in a list as an opaque cursor. Positions count the rows of all accounts, so a readable position
- * would reveal the activity of other accounts. The same position always results in the same cursor.
+ * Encrypts a position in a list as a cursor. Positions count the rows of all accounts, so a readable position would
+ * reveal the activity of other accounts. The same position always results in the same cursor.
  */
 export function sealCursor(position: string): string {
   const [{ seal, cipher }] = keys;

@@ -34,7 +34,7 @@ export function Deprecated({ since, sunset }: { since: string; sunset: string })
       `A route that is deprecated on ${since} must stay available for at least 12 months, so ${sunset} is too early.`,
     );
   return applyDecorators(
-    // The option `summary` is set to undefined, because its default is an empty text, which would replace the summary
+    // The `summary` option is set to undefined, because its default is an empty text, which would replace the summary
     // of the route.
     ApiOperation({ summary: undefined, deprecated: true }),
     SetMetadata(DEPRECATION, deprecation),

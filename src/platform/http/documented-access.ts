@@ -43,7 +43,7 @@ export function declaredRoutes(app: INestApplication): Route[] {
 
 /**
  * Checks that every route declares who may call it, and which accounts it is limited to.
- * @throws Error naming all routes without one of these declarations
+ * @throws Error with the names of all routes that lack one of these declarations
  */
 export function assertAccessDeclared(app: INestApplication): void {
   const silent = declaredRoutes(app).filter((route) => route.access === undefined);
@@ -56,7 +56,7 @@ export function assertAccessDeclared(app: INestApplication): void {
 
 /**
  * Writes the scopes of each route into the OpenAPI document, so that the document cannot differ from the code. A caller
- * needs one of the scopes.
+ * needs only one of a route's scopes.
  */
 export function documentAccess(app: INestApplication, document: OpenAPIObject): void {
   const access = new Map(declaredRoutes(app).map((route) => [route.operationId, route.access]));

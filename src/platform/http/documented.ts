@@ -16,7 +16,10 @@ export const PAGE = { type: 'string', maxLength: 1_000_000, pattern: '^<!doctype
 const MOST_OF_POINTER = 16 * 1024 * 1024;
 /** The schema of a JSON Pointer. A pointer repeats names from the request's body exactly as they were sent. */
 export const POINTER = { type: 'string', format: 'json-pointer', maxLength: MOST_OF_POINTER } as const;
-/** The maximum size of a request's head (`--max-http-header-size`). It also limits the names of query parameters. */
+/**
+ * The maximum size, in bytes, of a request's head (`--max-http-header-size`). A head contains the names of query
+ * parameters.
+ */
 const MOST_OF_HEAD = 16 * 1024;
 
 /** An error in a request, as an error response lists it. */
@@ -120,7 +123,7 @@ const MEANING: Record<number, string> = {
   503: 'The service, or a part of it, is down.',
 };
 
-/** Documents the error responses of a route that needs a token: the given statuses, and 401 and 403. */
+/** Documents the error responses of a route that needs a token. Their statuses are the given statuses, 401 and 403. */
 export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 401, 403);
 
 /** Documents the error responses of a public route. */
@@ -130,8 +133,8 @@ export const PublicProblems = (...statuses: number[]) => problemAnswers(statuses
 export const PageProblems = (...statuses: number[]) => problemAnswers(statuses, { 'text/html': { schema: PAGE } });
 
 /**
- * Documents the error responses of a route for test drivers, which retry after 500 and do not know the statuses 408 and
- * 503.
+ * Documents the error responses of a route for test drivers. A test driver retries after a 500, but does not handle the
+ * statuses 408 and 503.
  */
 export const DriverProblems = () => problemAnswers([400, 401, 403, 413, 415], {}, [429, 500]);
 

@@ -2,19 +2,19 @@ import { isIP } from 'node:net';
 import type { EnvironmentReader } from '../environment-reader.js';
 import { isNetwork } from '../networks.js';
 
-/** The settings of the listener and of the service's address. */
+/** The settings of the HTTP listener and of the service's address. */
 export class HttpConfig {
   readonly port: number;
   readonly host: string;
   readonly basePath: string;
-  /** The value of the setting `BASE_URL`; null if it is not set. */
+  /** The value of the `BASE_URL` setting; null if it is not set. */
   readonly publicUrl: string | null;
   /**
    * The address of the service, without a trailing slash. With `PORT=0`, the address stays empty until the listener has
    * a port.
    */
   baseUrl: string;
-  /** The value of Express's setting `trust proxy`: false, the number of proxies, or a list of networks. */
+  /** The value of Express's `trust proxy` setting: false, the number of proxies, or a list of networks. */
   readonly trustProxy: boolean | number | string;
   readonly securityContact: string | null;
 

@@ -33,7 +33,7 @@ describe('the HTTP adapter', () => {
   });
 
   // If the request objects had different shapes in V8, code that reads them would be slow: a request would take twice
-  // the time.
+  // as long.
   it('all request objects share one hidden class of V8 with fast properties, and all response objects share another', async () => {
     setFlagsFromString('--allow-natives-syntax');
     const haveOneShape = runInThisContext('(one, other) => %HaveSameMap(one, other)') as (...of: object[]) => boolean;
@@ -50,7 +50,8 @@ describe('the HTTP adapter', () => {
     for (let call = 1; call <= 20; call++)
       await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`).then((answer) => answer.text());
     await new Promise((resolve) => server.close(resolve));
-    // The first request objects are skipped, because V8 creates them before it knows which members they get.
+    // The first request objects are skipped, because V8 creates them before it has learned which members such objects
+    // get.
     const [[request, response], ...others] = seen.slice(10);
     expect(others.map((other) => [haveOneShape(request, other[0]), haveOneShape(response, other[1])])).toEqual(
       others.map(() => [true, true]),

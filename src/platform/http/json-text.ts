@@ -32,7 +32,7 @@ export function withoutMark(bytes: Buffer): Buffer {
 }
 
 /**
- * Parses a JSON text. The nesting depth of a long text must have been checked by {@link assertJsonBytes} before.
+ * Parses a JSON text. For a long text, call {@link assertJsonBytes} first, which checks the nesting depth.
  * @throws DomainError malformed_json
  */
 export function parseJson(text: string): unknown {

@@ -1,10 +1,11 @@
 /**
- * The delay, in milliseconds, of a response that refuses a request because there were too many requests. It slows down
- * clients that retry in a loop.
+ * The delay, in milliseconds, of a response that refuses a request because there were too many requests. The delay
+ * slows down clients that retry in a loop.
  */
 const LATE_MS = 500;
 /**
- * The maximum number of refusals that are delayed at the same time. Delaying more would only accumulate connections.
+ * The maximum number of refusals that are delayed at the same time. Delaying more refusals would only accumulate open
+ * connections.
  */
 const MOST_WAITING = 256;
 

@@ -21,11 +21,11 @@ const DEFAULT_LIMIT = 50;
 export const MOST = 200;
 /**
  * The maximum number of rows that one page of a list reads. Statements contain this number, because PostgreSQL's
- * planner needs an upper bound and does not know the value of the parameter for the page size.
+ * planner needs an upper bound, but cannot see the value of the parameter for the page size.
  */
 export const MOST_TAKEN = MOST + 1;
 
-/** The rule for the query parameter `limit` of a list: a whole number, at least 1. A number above 200 counts as 200. */
+/** The rule for the `limit` query parameter of a list: a whole number, at least 1. A number above 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
     // The schema's maximum is the largest 32-bit integer, so that generated clients use a 32-bit type. The service also
@@ -95,7 +95,7 @@ export function newestFirst(page: Page, where: Record<string, unknown> = {}) {
   };
 }
 
-/** Returns the maximum number of rows of a page for a value of the query parameter `limit`. */
+/** Returns the maximum number of rows of a page for a value of the `limit` query parameter. */
 export function pageSize(limit: string | undefined): number {
   return Math.min(Number(limit ?? DEFAULT_LIMIT), MOST);
 }
@@ -106,16 +106,16 @@ export function pageOf(query: PageQuery): Page {
   return { size, take: size + 1, after: last?.position ?? null, afterKey: last?.key ?? null };
 }
 
-/** Returns the position, and the sort key if any, in a cursor; null if the service did not issue the cursor. */
+/** Returns the position in a cursor, and the sort key if there is one; null if the service did not issue the cursor. */
 function readCursor(cursor: string): { position: number; key: number | null } | null {
   const [, key, position] = /^(?:(\d{1,15}) )?(\d{1,15})$/.exec(openCursor(cursor) ?? '') ?? [];
   return position === undefined ? null : { position: Number(position), key: key === undefined ? null : Number(key) };
 }
 
 /**
- * Returns the rows of the page. If there is a next page, sets the `Link` header (RFC 8288) to its address. Rows are
- * sorted by `page_key`, if they have one, and then by `position`. The position of a row never changes, so pages stay
- * stable while rows are added.
+ * Returns the rows of the page. If there is a next page, sets the `Link` header (RFC 8288) to its address. Rows that
+ * have a `page_key` are sorted by this key and then by `position`. Other rows are sorted by `position`. The position of
+ * a row never changes, so pages stay stable while rows are added.
  */
 export function sendPage<Row extends { position: number; page_key?: number }>(
   rows: Row[],

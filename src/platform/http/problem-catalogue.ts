@@ -16,7 +16,7 @@ export interface CatalogueEntry {
 
 const ACCEPTED = 'This is only a warning: the service still accepts the request or the line of the import file.';
 
-/** Returns a sentence that states the HTTP status; an empty list for a warning, which has no status. */
+/** Returns a list of one sentence that states the HTTP status; an empty list for a warning, which has no status. */
 const statusText = ({ code, status }: CatalogueEntry): string[] => (isWarning(code) ? [] : [`Status ${status}.`]);
 
 /**

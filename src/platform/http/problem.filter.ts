@@ -26,10 +26,7 @@ import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;
 
-/**
- * The kinds of problems that an unauthenticated caller can provoke and that count towards the limit of the caller's
- * address.
- */
+/** The kinds of problems that count towards the limit of the caller's address if the caller is unauthenticated. */
 const COUNTED_REFUSALS: ReadonlySet<ProblemKind> = new Set(['unauthorized', 'not_found', 'method_not_allowed']);
 
 export function statusOf(kind: ProblemKind): number {

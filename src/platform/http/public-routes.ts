@@ -6,22 +6,27 @@ import { notFound } from '../errors.js';
 import { AddressLimit } from '../overload/address-limit.js';
 
 /**
- * Matches routes that unauthenticated callers can reach and that concern one person. Their requests count towards a
- * quota.
+ * Matches the paths of routes that concern one person and that unauthenticated callers can call. Requests to these
+ * routes count towards the quota of the caller's address.
  */
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
-/** Matches documents and pages that are the same for everybody. Clients may therefore cache and revalidate them. */
+/**
+ * Matches the paths of documents and pages that are the same for everybody. Clients may therefore cache and revalidate
+ * them.
+ */
 const DOCUMENTS =
   /^\/?$|^\/(openapi(\.json|\.yaml|\/schemas)|docs|problems|console|guide|look|llms\.txt|\.well-known)(\/|$)/;
-/** Matches the files of Swagger UI that are served. Other files of its package, such as source maps, are not served. */
+/**
+ * Matches the paths of the Swagger UI files that are served. Other files of the package, such as source maps, are not.
+ */
 const DOCS_FILE = /^\/docs\/./;
 const SERVED_DOCS_FILE =
   /^\/docs\/(docs\/)?(index\.html|swagger-ui-init\.js|swagger-ui\.css|swagger-ui-bundle\.js|swagger-ui-standalone-preset\.js|favicon-(16x16|32x32)\.png)$/;
 const MOST_REMEMBERED = 1000;
 
 /**
- * Handles the public routes: applies a quota for each address, and gives documents an `ETag`. If the client already has
- * the current version of a document, it gets 304.
+ * Handles the public routes: applies a quota for each address, and adds an `ETag` to documents. If the client already
+ * has the current version of a document, the response is 304.
  */
 export function publicRoutes(app: INestApplication, config: HttpConfig): RequestHandler {
   const limit = app.get(AddressLimit);
@@ -36,8 +41,8 @@ export function publicRoutes(app: INestApplication, config: HttpConfig): Request
         tags.add(request, response, path);
         chargeLength(limit, request, response);
       }
-      // For a request with a bearer token, the response shows the quota of the token's caller. For other requests, it
-      // shows the quota of the address.
+      // For a request with a bearer token, the response shows the quota of the token's caller. For other requests, the
+      // response shows the quota of the address.
       else if (!/^bearer /i.test(request.headers.authorization ?? '')) limit.show(request, response);
     } catch (error) {
       next(error);
@@ -48,8 +53,8 @@ export function publicRoutes(app: INestApplication, config: HttpConfig): Request
 }
 
 /**
- * Charges the length of the response to the quota of the address when the head of the response is written. The head
- * also contains the length of a streamed file.
+ * Charges the length of the response to the quota of the address when the head of the response is written. At that
+ * time, the length is known even if the body is a streamed file.
  */
 function chargeLength(limit: AddressLimit, request: Request, response: Response): void {
   const writeHead = response.writeHead.bind(response) as (...rest: unknown[]) => Response;
@@ -67,8 +72,8 @@ class EntityTags {
   add(request: Request, response: Response, path: string): void {
     const end = response.end.bind(response) as (...rest: unknown[]) => Response;
     const forbidden = response.getHeader('Cache-Control');
-    // The `Cache-Control` header of a request is meant for caches (RFC 9111 §5.2.1). It is removed from requests for
-    // public documents, because Express would otherwise ignore the condition of a conditional request.
+    // The `Cache-Control` header of a request is meant for caches (RFC 9111 §5.2.1). The header is removed from
+    // requests for public documents, because Express would otherwise ignore the condition of a conditional request.
     delete request.headers['cache-control'];
     // Caches may store a public document, but must revalidate it before each use.
     response.setHeader('Cache-Control', 'no-cache');

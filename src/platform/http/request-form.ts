@@ -49,13 +49,13 @@ export const RequestFaults = createParamDecorator((_data: unknown, context: Exec
 export const ChecksHeaders = (faultsOf: (request: Request) => readonly Fault[]) =>
   SetMetadata(CHECK_OF_HEADERS, faultsOf);
 
-/** Declares how to read a body of this class if the body is not an object with the class's members. */
+/** Declares how to read a body of this class if the body is not simply an object with the members of the class. */
 export const ReadBodyBy =
   <T extends object>(read: (value: unknown, faults: Faults) => T) =>
   (target: Dto<T>): void =>
     Reflect.defineMetadata(READER, read, target);
 
-/** Declares that a request without a body means the same as one with an empty object as its body. */
+/** Declares that a request without a body means the same as a request with an empty object as its body. */
 export const OptionalBody = <T extends object>(target: Dto<T>): void =>
   ReadBodyBy((value, faults) => inspectBody(target, value ?? {}, faults).body)(target);
 
@@ -76,7 +76,7 @@ export function receivedBody(request: Request): unknown {
 
 /**
  * The classes of a handler's arguments for path, query and body. Null means that the handler does not have the
- * argument, or reads that part itself.
+ * argument, or reads that part of the request itself.
  */
 interface Taken {
   readonly path: Dto | null;
@@ -91,7 +91,7 @@ interface Taken {
 
 /**
  * Reads path, query and body into the classes that the handler declares. A faulty request is refused with one
- * `validation_error` that lists every fault. The rules of the classes are declared by the decorators in fields.ts.
+ * `validation_error` that lists every fault. The decorators in fields.ts declare the rules of the classes.
  *
  * The class is a guard, which runs after the caller was admitted and the body was read. The whole request is checked
  * before any part of it is used. Pipes would check one argument at a time.

@@ -4,7 +4,8 @@ import { ProcessConfig } from '../process.config.js';
 import { Metrics } from '../observability/metrics.js';
 
 /**
- * The limits of the buckets in seconds, from a simple read to a request that waits until the database has recovered.
+ * The upper limits of the histogram's buckets, in seconds. They range from a simple read to a request that waits until
+ * the database has recovered.
  */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 

@@ -8,7 +8,7 @@ import { linger } from './connection.js';
 import { problemDocument, statusOf } from './problem.filter.js';
 
 /**
- * Node's error codes for which there is a specific problem. Every other error code is reported as a malformed request.
+ * The problems that are reported for error codes of Node. Every other error code is reported as a malformed request.
  */
 const FOUND: Record<string, Problem | undefined> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,

@@ -6,7 +6,7 @@ export type JobKind = (typeof JOB_KINDS)[number];
 /**
  * The states of a bulk job. PREPARING: the items of the job are being collected. RUNNING: the items are being
  * processed. PAUSED: an operator has paused the job, or no item can be processed at the moment. DONE: the result of
- * each item is known. ABORTED: items that had not started stay unchanged.
+ * each item is known. ABORTED: items whose processing had not begun stay unchanged.
  */
 export const JOB_STATES = ['PREPARING', 'RUNNING', 'PAUSED', 'DONE', 'ABORTED'] as const;
 export type JobState = (typeof JOB_STATES)[number];
@@ -47,8 +47,8 @@ export class Job {
   reason: string;
 
   /**
-   * For a finished erasure: the ids of unmatched results that are linked to the erased person only by a name, and that
-   * are not yet erased.
+   * The ids of unmatched results that a finished erasure has not yet erased, because they are linked to the erased
+   * person only by a name.
    */
   @Column('uuid', { array: true, nullable: true })
   unmatched_results: string[] | null;

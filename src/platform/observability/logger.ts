@@ -5,14 +5,14 @@ import { ObservabilityConfig } from './observability.config.js';
 import { requestContext } from '../context/request-context.js';
 
 /**
- * The limits of the log's buffer, in bytes and milliseconds. Buffered lines are written together, which saves processor
- * time.
+ * The size of the log's buffer, in bytes, and the interval at which the buffer is written, in milliseconds. Buffered
+ * lines are written together, which saves processor time.
  */
 const TOGETHER_BYTES = 4096;
 const TOGETHER_MS = 200;
 
-// All loggers of the process share one output. It writes synchronously, so that the last lines are written before the
-// process exits.
+// All loggers of the process share one output. This output writes synchronously, so that the last lines are written
+// before the process exits.
 const output = pino.destination({ sync: true, minLength: TOGETHER_BYTES, periodicFlush: TOGETHER_MS });
 process.once('exit', () => output.flushSync());
 
@@ -41,8 +41,8 @@ export class Logger {
   }
 
   /**
-   * Runs the work. Only warnings and errors are logged during the work, because the requests in it do not come from
-   * clients.
+   * Runs the work. Only warnings and errors are logged during the work, because the requests that the work makes do not
+   * come from clients.
    */
   async quietly<Result>(work: () => Promise<Result>): Promise<Result> {
     const { level } = this.pino;

@@ -9,7 +9,7 @@ import { version } from '../../../package.json';
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Serves metrics for Prometheus on a separate listener, never on the public one. Modules register their metrics on
+ * Serves metrics for Prometheus on a separate listener, never on the public listener. Modules register their metrics on
  * `registry`.
  */
 @Injectable()

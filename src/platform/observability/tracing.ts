@@ -2,8 +2,8 @@
  * Tracing with OpenTelemetry's packages, enabled by `OTEL_EXPORTER_OTLP_ENDPOINT`. Without this setting, the packages
  * are not loaded, `tracing` is null, and no function is wrapped.
  *
- * 1. A request is a span of the kind SERVER, in the caller's trace if the request names one. Commands and statements
- *    are child spans. A statement that serves several requests at once belongs to no trace.
+ * 1. Each request has a span of the kind SERVER. The span belongs to the caller's trace if the request names a trace.
+ *    Commands and statements are child spans. A statement that serves several requests at once belongs to no trace.
  * 2. An event stores the span of its command in the `traceparent` column. When the outbox publishes the event, the
  *    publication is a span of the same trace, even in a sweep or in another process. Commands that follow from the
  *    event are child spans.

@@ -20,10 +20,10 @@ interface Bucket {
 
 /**
  * Limits, for each client address, the requests to public routes and the refused requests of unauthenticated callers.
- * The limit is a token bucket in the memory of this process. The quota is enough for the people behind one address, and
- * too little to keep a process busy. The limit is off if the rate limit for authenticated callers is off. The package
- * rate-limiter-flexible was considered, but it counts in fixed windows instead of a token bucket, and does not limit
- * the number of keys that it stores.
+ * The limit is a token bucket in the memory of this process. The quota is large enough for the people behind one
+ * address, and too small to keep a process busy. The limit is off if the rate limit for authenticated callers is off.
+ * The rate-limiter-flexible package was considered, but it counts in fixed windows instead of a token bucket, and does
+ * not limit the number of keys that it stores.
  */
 @Injectable()
 export class AddressLimit {
@@ -55,8 +55,8 @@ export class AddressLimit {
     const more = Math.floor(bytes / BYTES_OF_ONE);
     if (this.off || more === 0) return;
     const bucket = this.bucketOf(request);
-    // The remaining quota must not become more negative than this, because an address that requests many documents in
-    // parallel would otherwise be blocked for hours.
+    // The remaining quota must not fall below this value, because an address that requests many documents in parallel
+    // would otherwise be blocked for hours.
     bucket.left = Math.max(-QUOTA, bucket.left - more);
     this.setHeaders(bucket, response);
   }

@@ -13,8 +13,8 @@ export type ClientNetwork = string & { readonly [OF_A_CLIENT]: true };
 const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
 const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
 /**
- * Matches an IPv6 address of eight groups, followed by a port. A shorter address with a port is not matched: the port
- * then looks like the last group of a different address in the same /64.
+ * Matches an IPv6 address of eight groups, followed by a port. A shorter address with a port is not matched, because
+ * the port then looks like the last group of a different address, which is in the same /64.
  */
 const IPV6_WITH_PORT = /^((?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}):\d+$/i;
 const MAPPED_IPV4 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
@@ -23,7 +23,7 @@ const UNKNOWN = 'unknown' as ClientNetwork;
 /**
  * Returns the network of the client. The entries of `X-Forwarded-For` are used as far as `TRUST_PROXY` trusts them.
  * Some gateways add ports and brackets (Azure, IIS), or write words such as `unknown`. For an entry without an address,
- * the address of the proxy that wrote it is used.
+ * the address of the proxy that wrote the entry is used.
  */
 export function networkOf(request: Request): ClientNetwork {
   const forwarded = request.headers['x-forwarded-for'];

@@ -1,7 +1,7 @@
 import { serviceUnavailable } from '../errors.js';
 
 /**
- * Limits the memory that request bodies occupy while they arrive, by the bytes received rather than the announced
+ * Limits the memory that request bodies occupy while they arrive. The received bytes count, rather than the announced
  * length.
  *
  * 1. Each received chunk is charged to the caller. While there is no free memory, the body is not read further:
@@ -130,8 +130,8 @@ export class BodySpace {
   ) {}
 
   /**
-   * Charges received bytes. Returns null if there is memory for them; otherwise a promise. In that case, the caller
-   * must not read further bytes until the promise resolves.
+   * Charges received bytes. Returns null if there is memory for them. Otherwise, returns a promise; the caller must not
+   * read further bytes until the promise resolves.
    * @throws DomainError service_unavailable (in the promise) when there was no memory for too long
    */
   charge(bytes: number): Promise<void> | null {

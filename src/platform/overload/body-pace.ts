@@ -3,7 +3,7 @@ import { rateLimited } from '../errors.js';
 
 /**
  * The share of a core that the expensive bodies of one caller may use. After each such body, the caller's next bodies
- * wait long enough to keep to this share.
+ * wait long enough to keep the caller within this share.
  */
 const SHARE = 1 / 4;
 /**

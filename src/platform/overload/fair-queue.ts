@@ -15,7 +15,7 @@ export interface Flow {
  *    is dropped. A caller that floods the queue therefore displaces only its own entries.
  */
 export class FairQueue<Entry> {
-  /** The groups in the order of their turns. Each group has its members in the order of their turns. */
+  /** The groups, and the members of each group, in the order in which the queue will serve them. */
   private readonly groups = new Map<string, Map<string, Entry[]>>();
   private count = 0;
 
@@ -50,8 +50,8 @@ export class FairQueue<Entry> {
     const [[member, entries]] = members;
     const entry = entries.shift()!;
     this.count--;
-    // If the member still has entries, the member moves behind the other members of its group; likewise the group moves
-    // behind the other groups.
+    // If the member still has entries, it moves behind the other members of its group. If the group still has entries,
+    // it moves behind the other groups.
     members.delete(member);
     if (entries.length > 0) members.set(member, entries);
     this.groups.delete(group);

@@ -10,7 +10,7 @@ interface Waiting {
  */
 export class FairSemaphore {
   private taken = 0;
-  /** The waiting entries by caller, in the order of the callers' turns. */
+  /** The waiting entries of each caller. The callers are in the order in which they will be served. */
   private readonly waitingOf = new Map<string, Waiting[]>();
 
   /**
@@ -32,7 +32,7 @@ export class FairSemaphore {
 
   /**
    * Returns null if the entry may begin immediately; otherwise a promise that resolves when the entry is admitted. Call
-   * `leave` when its work has ended.
+   * `leave` when the work of the entry has ended.
    * @throws the error of `refusal` (in the promise)
    */
   enter(caller: string, size: number): Promise<void> | null {
@@ -47,7 +47,7 @@ export class FairSemaphore {
       if (!this.hasRoomFor(queue[0].size)) return;
       const next = queue.shift()!;
       // The caller moves to the end of the queue. Iterating over a Map also visits entries that are added during the
-      // iteration, so the loop can reach the caller again.
+      // iteration, so the loop can serve the caller again.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
       this.taken += next.size;

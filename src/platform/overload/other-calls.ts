@@ -13,8 +13,8 @@ const BESIDE_MS = 250;
 const REST = 3;
 
 /**
- * Detects requests while deferrable work is running. The work then pauses most of the time, so that the requests are
- * not delayed.
+ * Detects requests that arrive while deferrable work is running. The work then pauses most of the time, so that it does
+ * not delay the requests.
  */
 export class OtherCalls {
   private last = -Infinity;

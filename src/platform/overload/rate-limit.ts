@@ -9,8 +9,8 @@ const WINDOW_MS = 60_000;
 
 /**
  * Limits the requests per minute for each application and user, in this process alone. If n processes share the
- * requests, the effective limit is between the setting and n times the setting. The package rate-limiter-flexible was
- * considered, but it keeps a timer for each key, whereas one Map for each minute is enough.
+ * requests, the effective limit is between the setting and n times the setting. The rate-limiter-flexible package was
+ * considered, but it keeps a timer for each key, although one Map for each minute is enough.
  */
 @Injectable()
 export class RateLimit {

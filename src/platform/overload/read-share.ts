@@ -187,7 +187,9 @@ function refill(reader: Reader): void {
   reader.at = now;
 }
 
-/** The ReadShare of this process. There is only one, because all accounts share the time of the process. */
+/**
+ * The ReadShare of this process. A process has only one ReadShare, because all accounts share the time of the process.
+ */
 const share = new ReadShare();
 const turns = new WeakMap<Response, ReadTurn>();
 
@@ -220,8 +222,8 @@ export function takeReadTurn(response: Response): true | Promise<true> {
 }
 
 /**
- * Releases the slot when the response is built, or when its streaming begins. The time in which the client reads the
- * response is not charged.
+ * Releases the slot when the response is built, or when its streaming begins. The time that the client takes to read
+ * the response is not charged.
  */
 export function answered(response: Response): void {
   turns.get(response)?.end();

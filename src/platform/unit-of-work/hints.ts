@@ -6,7 +6,7 @@ import { UnitOfWork } from './unit-of-work.js';
 const NOTIFY = prepared('hints-notify', 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload');
 
 /**
- * Sends messages to the listeners of other processes (NOTIFY; database/listener.ts).
+ * Sends messages to the listeners of other processes with NOTIFY (database/listener.ts).
  *
  * A transaction that contains a NOTIFY fails at COMMIT if the server's message queue is full, and any session of any
  * database may fill that queue. A message is therefore sent after the commit, on another connection. A lost message

@@ -21,7 +21,7 @@ export class IdempotencyKey {
   body: string | null;
 
   /**
-   * The codes and ids of the records that the request concerned. They are stored separately, because the response may
+   * The codes and ids of the records that the request concerned. They have a separate column, because the response may
    * have no body that contains them.
    */
   @Column('text', { array: true, default: '{}' })

@@ -89,15 +89,16 @@ type Kept = Pick<IdempotencyKey, 'request_hash' | 'status' | 'body'>;
 /**
  * Handles the `Idempotency-Key` header in the transaction of the change that the request makes:
  *
- * 1. The handling takes a transaction-level advisory lock on the application, user and key. A request that does not get
- *    the lock is refused, because an earlier request with the key is still in progress.
+ * 1. The interceptor takes a transaction-level advisory lock on the application, user and key. A request that does not
+ *    get the lock is refused, because an earlier request with the key is still in progress.
  * 2. If the same request was sent before, its stored response is sent again. A different request with the same key is
  *    refused.
- * 3. Otherwise, the handler runs inside this transaction (its unit of work joins), and its response is stored in the
- *    same transaction.
+ * 3. Otherwise, the handler runs inside this transaction (its unit of work joins the transaction), and the response is
+ *    stored in the same transaction.
  * 4. If the request is refused, everything is rolled back, and the key can be used again.
  *
- * Never store a response outside the transaction: after a crash, it would report a change that was rolled back.
+ * Never store a response outside the transaction: after a crash, the response would report a change that was rolled
+ * back.
  */
 @Injectable()
 class IdempotencyInterceptor implements NestInterceptor {

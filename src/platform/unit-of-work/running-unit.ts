@@ -55,8 +55,7 @@ export class RunningUnit implements Transaction {
   }
 
   writes(): void {
-    // Nothing needs to be recorded here, because a command with its own transaction can undo the write by rolling the
-    // transaction back.
+    // A command with its own transaction need not record its writes, because a rollback of the transaction undoes them.
   }
 
   /** Adds the buffered rows of one command to this transaction, which several commands share. */
@@ -70,8 +69,8 @@ export class RunningUnit implements Transaction {
 }
 
 /**
- * The part of one command in a shared transaction. The writes of the command are buffered, so that they can be
- * discarded if the command is refused.
+ * One command's part of a shared transaction. The writes of the command are buffered, so that they can be discarded if
+ * the command is refused.
  */
 export class BatchedUnit extends RunningUnit {
   /**
@@ -81,7 +80,7 @@ export class BatchedUnit extends RunningUnit {
   hasWritten = false;
 
   /**
-   * Begins the part of one command in a shared transaction.
+   * Begins one command's part of a shared transaction.
    * @param claims the keys that commands in this transaction have claimed, each with the command that claimed it
    */
   constructor(

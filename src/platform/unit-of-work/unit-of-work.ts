@@ -29,7 +29,7 @@ const RECORD = prepared(
    SELECT ${EVENT_COLUMNS} FROM told`,
 );
 
-/** Shortens the lock timeout in a shared transaction, because all its commands wait for the lock. */
+/** The statement that shortens the lock timeout of a shared transaction. All its commands wait for the lock. */
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
 /** The work of a command that waits to run in a shared transaction. */
@@ -46,20 +46,20 @@ const MOST_JOINED = 50;
 /**
  * Runs each command in one transaction.
  *
- * 1. `run(work)` opens a transaction; every `Database` call inside `work` is part of it, through any number of awaits.
- * 2. A nested `run` joins: the outermost call does the only BEGIN and COMMIT.
+ * 1. `run(work)` opens a transaction, to which every `Database` call inside `work` belongs, even after an await.
+ * 2. A nested `run` joins the transaction of the outermost call. Only the outermost call sends BEGIN and COMMIT.
  * 3. `raise(event)`, `audit(action, subject, details)` and `change(change)` are buffered and written just before
  *    COMMIT. State, event, audit entry and change feed entry therefore exist together or not at all.
  * 4. `send(statement)` does not wait for the result. Sent statements, buffered rows and COMMIT are sent together, which
  *    saves round trips. PostgreSQL executes them in order, and commits nothing after an error.
- * 5. After COMMIT, the outbox passes the events to the event bus. After a crash before that, a sweep finds them.
+ * 5. After COMMIT, the outbox passes the events to the event bus. If the process crashes first, a sweep passes them.
  * 6. `part(work)` is a savepoint: `work` may fail without failing the unit of work.
- * 7. `runWithOthers(key, work)` shares its transaction with concurrent commands under other keys; a nested call adds
- *    its key.
+ * 7. `runWithOthers(key, work)` shares its transaction with concurrent commands under other keys. In a nested call, the
+ *    command also claims the key of that call.
  * - An error of one command's work fails that command alone. The work may read, and may `keep` rows for statements that
  *   are sent for all joined commands together.
- * - Work that cannot share, for example because a record is locked, throws {@link MustBeAlone} and gets its own
- *   transaction. Work with a nested `run` also gets its own transaction.
+ * - Work that cannot share the transaction, for example because a record is locked, throws {@link MustBeAlone} and gets
+ *   its own transaction. Work with a nested `run` also gets its own transaction.
  * - Each joined command gets its own transaction when the shared transaction fails, or when a command that has already
  *   written is refused.
  * - Once COMMIT is sent, only an error from PostgreSQL proves a rollback. Work that may be committed is not repeated.
@@ -122,8 +122,8 @@ export class UnitOfWork {
   }
 
   /**
-   * Runs the commands in one transaction. Their results are reported only after the transaction has ended, because
-   * until then it holds the locks of refused commands.
+   * Runs the commands in one transaction, and reports their results after its end. Until then, the transaction holds
+   * the locks of refused commands.
    */
   private async host(joined: readonly Joined[]): Promise<void> {
     const values = new Map<Joined, unknown>();

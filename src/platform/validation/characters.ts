@@ -30,8 +30,8 @@ export function codePoints(text: string): number {
 
 /**
  * Returns the regular expression that the OpenAPI document shows for a text without a specific form. The expression
- * only uses escapes that every dialect interprets in the same way. It therefore cannot exclude the characters beyond C1
- * that are forbidden or blank. \\S is not used, because its meaning differs between dialects.
+ * only uses escapes that every dialect interprets in the same way. The expression therefore cannot exclude the
+ * characters beyond C1 that are forbidden or blank. \\S is not used, because its meaning differs between dialects.
  */
 export function allowedCharacters({ min = 0, lines = false, notBlank = false }): string {
   const allowed = lines ? '[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]' : '[^\\x00-\\x1f\\x7f-\\x9f]';

@@ -44,7 +44,7 @@ export class Faults {
     return this.found.length === 0;
   }
 
-  /** Whether the error response has no room for further faults, in which case checks can stop. */
+  /** Whether the error response has no room for further faults. If so, checks can stop. */
   get isFull(): boolean {
     return this.found.length > MOST_FAULTS;
   }
@@ -58,7 +58,7 @@ export class Faults {
     return this.found.some((fault) => fault.pointer === pointer);
   }
 
-  /** Returns whether there is a fault of the member, of a part of it, or of the body as a whole. */
+  /** Returns whether there is a fault in the member, in a part of the member, or in the body as a whole. */
   concern(pointer: string): boolean {
     return this.found.some(
       (fault) => fault.pointer === '' || fault.pointer === pointer || fault.pointer?.startsWith(`${pointer}/`),

@@ -40,7 +40,7 @@ export interface Form {
   readonly fields: ReadonlyMap<string, DeclaredField>;
   /** The members that only the service sets. In a request they are accepted and ignored. */
   readonly readOnly: ReadonlySet<string>;
-  /** Whether a body with unknown members is accepted, and the members are kept. */
+  /** Whether unknown members of a body are accepted and kept. */
   readonly isTolerant: boolean;
 }
 
@@ -78,8 +78,8 @@ export const ReadOnlyMembers =
     Reflect.defineMetadata(READ_ONLY_MEMBERS, names, target);
 
 /**
- * Declares that bodies of this class keep unknown members. Such a body is stored as it was received. Because it may be
- * large, it is checked in place rather than copied.
+ * Declares that bodies of this class keep unknown members. Such a body is stored as it was received. Because such a
+ * body may be large, it is checked in place rather than copied.
  */
 export const TolerantReader =
   () =>
@@ -131,8 +131,8 @@ function withDescription({ description }: { description?: string }, own: string)
 }
 
 /**
- * Documents the schema of a member. It uses the keyword `nullable` of OpenAPI 3.0, which openapi/document.ts converts
- * to the form of OpenAPI 3.1.
+ * Documents the schema of a member. The schema uses OpenAPI 3.0's `nullable` keyword, which openapi/document.ts
+ * converts to the form of OpenAPI 3.1.
  */
 function documented(
   schema: object,

@@ -36,7 +36,7 @@ export function email(): Rule {
     max: 254,
     code: 'email_invalid',
     form: 'Must be an e-mail address.',
-    // In the OpenAPI document, a pattern for e-mail addresses replaces JSON Schema's format `email`, which only allows
+    // In the OpenAPI document, a pattern for e-mail addresses replaces JSON Schema's `email` format, which only allows
     // ASCII. RFC 6531 allows letters of every script.
     portable: /^[^\x00-\x1f\x7f-\x9f]+@[^@\x00-\x20\x7f-\xa0]+\.[^@\x00-\x20\x7f-\xa0]+$/,
     accepts: (value) => isEmail(value),
@@ -45,7 +45,7 @@ export function email(): Rule {
 }
 
 /**
- * Returns the rule for a country code of ISO 3166-1 alpha-2, in upper or lower case. All other texts are reported with
+ * Returns the rule for an ISO 3166-1 alpha-2 country code, in upper or lower case. All other texts are reported with
  * the same fault code.
  */
 export function country(): Rule {
@@ -69,7 +69,7 @@ const BY_LETTERS: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Returns the rule for the name of an IANA time zone that Node.js knows, in the form Area/Location. If the name is
+ * Returns the rule for the name of an IANA time zone that Node.js supports, in the form Area/Location. If the name is
  * misspelled, the fault suggests the right spelling.
  */
 export function timeZone(): Rule {
@@ -97,7 +97,7 @@ function lettersOf(name: string): string {
 
 /**
  * Returns whether the name is spelled as in the tz database. A check by Intl alone is not sufficient: Intl ignores
- * case, and has additional names.
+ * case, and accepts additional names.
  */
 function isTimeZone(name: string): boolean {
   return name === 'UTC' || TIME_ZONES.has(name) || TIME_ZONE_LINKS.has(name);

@@ -39,8 +39,8 @@ export const testCodeRule = suggesting(
 export const uuidRule = text({ max: 36, pattern: UUID, form: 'Must be a UUID in lower case.' });
 
 /**
- * The rule for a generated id in a path. It accepts every text. For a text that is not a UUID, the response is 404, as
- * for an unknown record ({@link isUuid}).
+ * The rule for a generated id in a path. The rule accepts every text. For a text that is not a UUID, the response is
+ * 404, as for an unknown record ({@link isUuid}).
  */
 export const idInPath: Rule = { schema: uuidRule.schema, faults: () => [] };
 

@@ -33,8 +33,8 @@ export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
 }
 
 /**
- * Reads the body as an instance of the class, as far as possible. If the body is not a JSON object, the result contains
- * only this fault. If the class tolerates unknown members, the body is checked in place rather than copied.
+ * Reads the body as an instance of the class, as far as possible. If the body is not a JSON object, that is the only
+ * fault in the result. If the class tolerates unknown members, the body is checked in place rather than copied.
  */
 export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
   if (value === undefined) faults.add(fault('required', 'A JSON body is required.'));
@@ -206,7 +206,7 @@ function unknownMember(name: string, pointer: string, form: Form): Fault {
 }
 
 /**
- * Returns the hint for a name that is declared by a nested object but not by the outer object; null for any other name.
+ * Returns the hint for a name that a nested object declares, but the outer object does not; null for any other name.
  */
 function hintWithin(name: string, { fields }: Form): string | null {
   const isSame = (one: string) => bare(one) === bare(name);

@@ -205,7 +205,7 @@ function faultsOfEntry(item: Rule, entry: unknown, index: number): ReturnType<Ru
   return faults.map((found) => ({ ...found, pointer: `/${index}${found.pointer}` }));
 }
 
-/** Returns the rule for a list in which repeated values count once. Their faults are reported once. */
+/** Returns the rule for a list in which repeated values count once. Faults in equal values are reported once. */
 export function setOf(item: Rule, maxItems: number): Rule {
   const list = listOf(item, maxItems);
   return {

@@ -6,11 +6,11 @@ import { endOfString, parseJson } from '../../platform/http/json-text.js';
  * 1. `takeApart` copies the text without these members, and records the byte offset in the copy at which each removed
  *    member belongs. Members that are nested in a removed member are removed with it. White space between members is
  *    not copied.
- * 2. `putBack` reinserts any of the removed members at their offsets. The text is well-formed JSON with any subset of
- *    them.
- * 3. The text is scanned once, by bytes: a body may be several megabytes long and contain 100,000 values.
+ * 2. `putBack` reinserts any of the removed members at their offsets. The text is well-formed JSON, whichever of the
+ *    removed members are reinserted.
+ * 3. The text is scanned once, byte by byte, because a body may be several megabytes long and contain 100,000 values.
  *
- * Never pass to `putBack` any text but the result of `takeApart`.
+ * Never pass a text to `putBack` that `takeApart` did not return.
  */
 export interface MemberApart {
   readonly name: string;

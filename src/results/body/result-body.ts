@@ -10,8 +10,8 @@ import { putBack, takeApart, type MemberApart } from './members-apart.js';
 /**
  * Splits a result's body, as received, into parts.
  *
- * 1. The bytes are split at the outermost members of the JSON object. The photo and the video link are removed, each as
- *    the JSON text of its value, stored encrypted, and reinserted for callers who may see them. The members of {@link
+ * 1. The bytes are split at the outermost members of the JSON object. The photo and the video link are removed and
+ *    stored encrypted, each as JSON text. They are reinserted for callers who may see them. The members of {@link
  *    CREDENTIALS}, and nested photos and links, are treated in the same way at any depth (members-apart.ts).
  * 2. The remaining body is stored as text, which preserves numbers that a double cannot represent, repeated names and
  *    the order of members. The text is kept as bytes, which a thread can transfer and PostgreSQL accepts unchanged.
@@ -56,7 +56,7 @@ const BACKSLASH = 0x5c;
 const NULL_TEXT = 'null';
 
 /**
- * Reads a body that is a JSON object. In the result, `faults` lists the invalid members.
+ * Reads a body that is a JSON object. The `faults` of the returned value list the invalid members.
  * @param deciding as in {@link judge}
  * @throws DomainError malformed_json, payload_too_large, validation_error when the body is not an object
  */
@@ -87,7 +87,7 @@ export function hashOfRaw(bytes: Buffer): Buffer {
   return createHash('sha256').update('raw ').update(bytes).digest();
 }
 
-/** The prefix with which the stored form of nested members begins. No JSON text begins with this prefix. */
+/** The prefix of the stored form of nested members. No JSON text begins with this prefix. */
 const DEEPER = '@';
 type Kept = { value: string | null; members: [order: number, at: number, member: string][] };
 
@@ -156,7 +156,7 @@ function valueOf(literal: Buffer): unknown {
   const plain = literal[0] === QUOTE && isAscii(literal) && !literal.includes(BACKSLASH);
   if (!plain) return parseJson(literal.toString('utf8'));
   const text = literal.toString('latin1', 1, literal.length - 1);
-  // RFC 8259 §7: a string contains no control characters.
+  // A JSON string contains no control characters (RFC 8259 §7).
 
   return /[\u0000-\u001f]/.test(text) ? malformed() : text;
 }
@@ -275,7 +275,7 @@ function canonicalMember(dto: Dto, member: unknown): string {
 }
 
 /**
- * Returns the numbers in a JSON text that a double may be unable to represent exactly. Two different numbers of this
+ * Returns those numbers in a JSON text that a double may be unable to represent exactly. Two different numbers of this
  * kind could be equal after parsing.
  */
 function longNumbers(bytes: Buffer): string[] {

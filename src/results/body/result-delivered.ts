@@ -10,7 +10,9 @@ import {
   type ResultSource,
 } from './results.rules.js';
 
-/** A delivered result's body: the parts to store, and the members by which the result is matched with an exam. */
+/**
+ * The body of a delivered result, with the parts to store and the members by which the result is matched with an exam.
+ */
 export interface Delivered<Facts> extends Judged {
   readonly kept: KeptBody;
   readonly facts: Facts;

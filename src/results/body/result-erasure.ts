@@ -6,8 +6,8 @@ import type { ResultSource } from './results.rules.js';
 type Kept = { readonly [name: string]: true | Kept };
 
 /**
- * The members of a body that an erasure keeps: the scores and outcomes, the times and the kind of the exam. Members
- * that a test driver added are removed.
+ * The members of a body that an erasure keeps. They contain the scores and outcomes, the times and the kind of the
+ * exam. Members that a test driver added are not kept.
  */
 const KEPT: Record<ResultSource, Kept> = {
   REGISTRATION: {
@@ -52,8 +52,8 @@ export function erasedBody(source: ResultSource, text: string, pseudonym: string
 
 /**
  * Returns the part of a body to store if the personal data of the candidate has been erased from the eligibility
- * record. Otherwise, returns null: the whole body is stored. The hash of the whole body is kept, so that the body is
- * recognized if it is delivered again.
+ * record. Otherwise, returns null, which means that the whole body is stored. The hash of the whole body is kept, so
+ * that the body is recognized if it is delivered again.
  */
 export function keptOf(
   { erased_datetime, candidate_id }: LockedEligibility,
@@ -79,8 +79,8 @@ function keep(value: unknown, kept: Kept): unknown {
 }
 
 /**
- * Returns a scalar value unchanged, and null for an object or array. The members that an erasure keeps are scalars; an
- * object in such a member may contain personal data.
+ * Returns a scalar value unchanged, and null for an object or array. The members that an erasure keeps should be
+ * scalars. If one of them is an object or array, it may contain personal data.
  */
 function scalar(value: unknown): unknown {
   return typeof value === 'object' ? null : value;

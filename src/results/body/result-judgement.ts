@@ -32,10 +32,10 @@ export interface Judged {
 }
 
 /**
- * Checks a result's body: lists the faulty members, and decides whether the result is refused. An invalid member that
+ * Checks a result's body. Lists the faulty members, and decides whether the result is refused. An invalid member that
  * only describes the exam does not cause a refusal.
  * @param deciding the members by which the result is matched with an exam, each as a path of member names. Of the known
- * members, only these can cause a refusal; if `deciding` is null, all of them can
+ * members, only these members can cause a refusal. If `deciding` is null, every known member can
  * @param repeated the pointers of members that occur more than once, which makes the intended value unknown
  * @throws DomainError validation_error when the body is not an object
  */
@@ -61,13 +61,13 @@ export function judge(
   const refusing = faults.list.filter(
     ({ pointer = '', code }) => pointers.has(pointer) || (code !== 'member_repeated' && isUnknown(form, pointer)),
   );
-  // The check of a whole body stops after the maximum number of faults, and may not have reached the deciding members.
-  // They are therefore checked separately.
+  // The check of a whole body stops after the maximum number of faults, and may not have checked the deciding members.
+  // The deciding members are therefore checked separately.
   const others = faults.isFull && refusing.length === 0 ? inspectBody(dto, only(value, deciding)).faults.list : [];
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };
 }
 
-/** Returns the faults to store with a result: at most as many faults as an error response lists. */
+/** Returns the faults to store with a result. Their maximum number is the same as in an error response. */
 export function keptFaults(faults: readonly Fault[]): KeptFault[] {
   return namedFaults(faults).map(({ pointer = '', code }) => ({ pointer, code }));
 }

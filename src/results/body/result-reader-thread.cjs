@@ -1,4 +1,4 @@
-// The program of the thread that reads large results; result-reader.ts starts it.
+// The program of the thread that reads large results. result-reader.ts starts the thread.
 require('reflect-metadata');
 require('../../platform/low-priority.cjs');
 const { threadMs } = require('../../platform/thread-time.cjs');

@@ -9,7 +9,8 @@ import { readDelivered, type Delivered, type FactsOf } from './result-delivered.
 import type { ResultSource } from './results.rules.js';
 
 /**
- * The maximum heap of the thread that reads results, in MB. A body of 8 MiB with 100,000 values takes a third of it.
+ * The maximum heap of the thread that reads results, in MB. A body of 8 MiB with 100,000 values needs a third of this
+ * heap.
  */
 const MOST_HEAP_MB = 256;
 
@@ -38,10 +39,7 @@ const MOST_WORK_MS = 10_000;
  */
 const CHARGE_OF_REFUSED = 40;
 
-/**
- * Reads results: parses, checks and hashes them. Large results are read in a thread, so that they do not block the
- * event loop.
- */
+/** Parses, checks and hashes results. Large results are read in a thread, so that they do not block the event loop. */
 @Injectable()
 export class ResultReader implements OnApplicationShutdown {
   /**
@@ -53,7 +51,9 @@ export class ResultReader implements OnApplicationShutdown {
     join(__dirname, 'result-reader-thread.cjs'),
     { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
   );
-  /** Resolves when the previous read in the thread has ended, because the thread reads one body at a time. */
+  /**
+   * A promise that resolves when the previous read in the thread has ended. The thread reads only one body at a time.
+   */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly pace: BodyPace) {}
@@ -89,8 +89,8 @@ export class ResultReader implements OnApplicationShutdown {
 }
 
 /**
- * Returns the buffers that can be transferred to the thread without a copy: the body's underlying buffer, if the buffer
- * contains only the body. Otherwise, returns an empty list.
+ * Returns the body's underlying buffer if the buffer contains only the body. In this case, the buffer can be
+ * transferred to the thread without a copy. Otherwise, returns an empty list.
  */
 function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];

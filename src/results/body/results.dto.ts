@@ -19,7 +19,7 @@ const comments = spelledText({ max: MOST_LETTERS_OF_COMMENTS, lines: true });
 const driverCode = spelledId(MOST_LETTERS_OF_CODE);
 const count = spelledInteger(-MOST_COUNT, MOST_COUNT);
 
-/** The rule for a JSON boolean, or for one of the strings that test drivers send instead. */
+/** The rule for a flag, which is a JSON boolean or one of the strings that test drivers send instead. */
 const flag: Rule = {
   schema: {
     anyOf: [

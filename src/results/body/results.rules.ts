@@ -20,7 +20,7 @@ export const RESULT_SOURCES = ['REGISTRATION', 'ACCOUNT'] as const;
 export type ResultSource = (typeof RESULT_SOURCES)[number];
 
 /**
- * The outcome of matching a delivered result: the id of the eligibility to whose exam the result belongs, or the
+ * The outcome of matching a delivered result. It is the id of the eligibility to whose exam the result belongs, or the
  * problem with which the result is refused.
  */
 export type Match = { svcEligibilityId: string } | { refusal: Problem };
@@ -45,8 +45,8 @@ export function locatorKey(locator: string): string {
 }
 
 /**
- * Returns the registration of a result, or a refusal. A registration is never chosen by the names of people, because a
- * wrong match is worse than a refusal.
+ * Returns the registration of a result, or a refusal. A registration is never chosen by people's names, because a wrong
+ * match is worse than a refusal.
  */
 export function matchRegistration(found: readonly FoundRegistration[], locator: string | null): Match {
   const open = found.filter(({ status }) => status !== 'CANCELLED');
@@ -70,7 +70,7 @@ export function matchRegistration(found: readonly FoundRegistration[], locator: 
 export interface CandidateExam {
   svc_eligiblity_id: string;
   status: EligibilityStatus;
-  /** The start of the exam in the open booking, or in the booking under which the exam was taken. */
+  /** The start time of the exam, from the open booking or from the booking under which the exam was taken. */
   booking_on: Date | null;
   has_account_result: boolean;
 }
@@ -115,8 +115,8 @@ export function matchResultId(
 }
 
 /**
- * The members of a registration result that decide how it is handled. A member with an empty string, or with a value of
- * the wrong type, counts as omitted.
+ * The members of a registration result that decide how the result is handled. A member with an empty string, or with a
+ * value of the wrong type, counts as omitted.
  */
 export interface RegistrationFacts {
   examCode: string | null;

@@ -49,7 +49,7 @@ function textOfNumber(value: unknown): string | null {
  * Returns a rule that accepts Base64 or base64url, in one or several lines (RFC 2045), or a `data:` URL of either. The
  * empty string is allowed.
  * @param maxBytes the maximum size of the decoded photo
- * @param maxLetters the maximum length of the string, which the limit of the body enforces
+ * @param maxLetters the maximum length of the string; the size limit of the body enforces this maximum
  */
 export function photo(maxBytes: number, maxLetters: number): Rule {
   return {

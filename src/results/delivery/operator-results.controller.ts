@@ -87,7 +87,7 @@ class RevisionQuery {
   media?: string;
 }
 
-/** Serves results to operators. The bodies of these results never contain examPassword and extExamToken. */
+/** Serves results to operators. The bodies of these results never contain examPassword or extExamToken. */
 @ApiTags('Administration')
 @Controller('admin')
 @Access('admin', 'support')

@@ -45,13 +45,13 @@ class SettledElsewhere extends Error {}
  * Accepts a result for an exam, on both delivery routes and for an operator.
  *
  * 1. The eligibility is locked first, then its booking (by CompleteExam), so that results and bookings never deadlock.
- * 2. The match is repeated under the lock, so that no other transaction can change it afterwards.
+ * 2. The match is repeated under the lock, so that no other transaction can change the match afterwards.
  * 3. The revision, the completion, the event and the audit entry commit together.
  * 4. A refusal rolls the transaction back. The body is then stored for an operator in a separate transaction
  *    (result-reception.ts).
- * 5. After the eligibility, the locator and the `result_id` are locked, and then the unmatched results with the same
- *    body. The transaction in which an operator accepts a result uses the same order. A body completes only one exam:
- *    of two transactions with the same body, the second finds that the body is already settled.
+ * 5. The transaction first locks the eligibility, then the locator and the `result_id`, and then the unmatched results
+ *    with the same body. When an operator accepts a result, the transaction uses the same order. A body completes only
+ *    one exam: of two transactions with the same body, the second finds that the body is already settled.
  * 6. If the candidate's personal data was erased, only the data that an erasure keeps is stored. The locked eligibility
  *    shows whether the data was erased.
  */
@@ -121,7 +121,7 @@ export class ResultAcceptance {
   }
 
   /**
-   * Runs the work in a transaction. If the body cannot be matched, it is stored for an operator.
+   * Runs the work in a transaction. If the body cannot be matched, the body is stored for an operator.
    * @param work returns the account that gets a new revision, or null
    * @throws DomainError result_quota_exceeded, and the errors of `work`
    */
@@ -155,7 +155,7 @@ export class ResultAcceptance {
     return this.commandBus.execute(new LockEligibility(svcEligibilityId, allowedAccounts));
   }
 
-  /** Finds the exam of a result, locks it, and repeats the search under the lock. */
+  /** Finds the exam of a result, locks the exam, and repeats the search under the lock. */
   async hold(find: () => Promise<string>): Promise<LockedEligibility> {
     let id = await find();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

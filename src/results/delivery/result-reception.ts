@@ -123,7 +123,7 @@ export class ResultReception {
 
   /**
    * Returns the part of a body that may be stored, if the body's exam code names an eligibility whose personal data was
-   * erased; null for any other body. The eligibility stays locked until the body is stored.
+   * erased. Returns null for any other body. The eligibility stays locked until the body is stored.
    */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
     const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);

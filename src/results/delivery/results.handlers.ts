@@ -44,8 +44,8 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
-      // The record locator of a simulated exam (a rehearsal) is not stored, because it differs from the exam's own
-      // locator and must not block that locator.
+      // The record locator of a simulated exam (a rehearsal) is not stored. It differs from the exam's own locator, and
+      // must not block that locator.
       if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
         throw registrationMismatch.error();
       const taken = { resultId: null, simulated: facts.simulated };

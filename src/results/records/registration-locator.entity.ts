@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * A record locator: the test driver's name for a registration. A registration has at most one locator, which is unique
- * in the account regardless of case.
+ * A record locator, which is the test driver's name for a registration. A registration has at most one locator, which
+ * is unique in the account regardless of case.
  */
 @Entity('registration_locators')
 export class RegistrationLocator {

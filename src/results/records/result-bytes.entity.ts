@@ -4,8 +4,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('result_bytes')
 export class ResultBytes {
   /**
-   * The owner to whom the bytes are charged: `account` with the account's code, or `unmatched` with an account code or
-   * a consumer key.
+   * The owner to whom the bytes are charged. The text consists of `account` and the account's code, or of `unmatched`
+   * and an account code or a consumer key.
    */
   @PrimaryColumn('text')
   owner: string;

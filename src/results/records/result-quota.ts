@@ -47,15 +47,15 @@ export class ResultQuota {
   }
 
   /**
-   * Counts the bytes of a matched result's body for the account at the end of the current unit of work. The row is
-   * locked until COMMIT, so that the deliveries for an account commit one after another.
+   * Adds the bytes of a matched result's body to the account's total, at the end of the current unit of work. The row
+   * is locked until COMMIT, so that the deliveries for an account commit one after another.
    */
   countMatched(accountCode: string, body: KeptBody): void {
     this.count(`account ${accountCode}`, body, this.quota);
   }
 
   /**
-   * Counts the bytes of an unmatched result's body for its owner, like {@link countMatched}.
+   * Adds the bytes of an unmatched result's body to its owner's total, like {@link countMatched}.
    * @param owner an account code or a consumer key
    */
   countUnmatched(owner: string, body: KeptBody | Buffer): void {
@@ -63,7 +63,7 @@ export class ResultQuota {
   }
 
   /**
-   * Runs a unit of work that counts bytes, and converts the database's error for an exceeded quota.
+   * Runs a unit of work that counts bytes. Converts the database's error for an exceeded quota to a DomainError.
    * @throws DomainError result_quota_exceeded
    */
   async explaining<T>(unit: () => Promise<T>): Promise<T> {

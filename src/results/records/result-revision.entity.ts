@@ -4,8 +4,8 @@ import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
 /**
- * A revision of an exam's result: a body that was accepted. The row never changes, except that personal data is erased
- * from it.
+ * A revision of an exam's result, which is a body that was accepted. The row never changes, except that personal data
+ * is erased from it.
  */
 @Entity('result_revisions')
 export class ResultRevision {
@@ -19,7 +19,7 @@ export class ResultRevision {
   @PrimaryColumn('int')
   revision: number;
 
-  /** A number by which the revisions of all exams are sorted: each new revision gets a higher number. */
+  /** A number by which the revisions of all exams are sorted. Each new revision gets a higher number. */
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;
 
@@ -40,15 +40,17 @@ export class ResultRevision {
   @Column('bytea', { nullable: true })
   photo: Buffer | null;
 
-  /** The video link: the encrypted JSON text of the member's value. */
+  /** The encrypted JSON text of the video link member's value. */
   @Column('bytea', { nullable: true })
   video_link: Buffer | null;
 
-  /** The credentials: the encrypted JSON text of the members that contain them. */
+  /** The encrypted JSON text of the members that contain credentials. */
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
-  /** The validation errors of known members that do not affect acceptance. The body was accepted despite them. */
+  /**
+   * The validation errors of known members that do not affect acceptance. The body was accepted despite these errors.
+   */
   @Column('json', { default: [] })
   faults: KeptFault[];
 

@@ -97,7 +97,8 @@ const LIST = prepared(
    ORDER BY result_revisions.position DESC`,
 );
 /**
- * SQL: whether the caller may see the body. For a result that is not RELEASED, the caller needs the `results` scope.
+ * The SQL condition that the caller may see the body. For a result that is not RELEASED, the caller needs the `results`
+ * scope.
  */
 const SHOWN = `($4 OR coalesce(state, 'RELEASED') = 'RELEASED')`;
 const GET = prepared(

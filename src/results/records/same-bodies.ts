@@ -14,8 +14,8 @@ const IS_NEWEST_OF_ACCOUNT = prepared(
   `SELECT 1 FROM result_revisions same
    WHERE account_code = $1 AND body_hash = $2 AND source = 'ACCOUNT' AND ${IS_LAST} LIMIT 1`,
 );
-// The search includes results in other accounts if the same user sent them, because an operator may have accepted the
-// user's result for an exam of another account.
+// The search includes results in other accounts if the same user sent them. An operator may have accepted the user's
+// result for an exam of another account.
 const IS_NEWEST_OF_REGISTRATION = prepared(
   'results-is-newest-somewhere-registration',
   `SELECT 1 FROM result_revisions same
@@ -37,8 +37,8 @@ const REGISTRATION_ACCEPTED_ELSEWHERE = prepared(
 );
 const FIND_NEWEST = prepared(
   'results-find-newest',
-  // SQL: locks and selects the unmatched results with the same body from the same user. A transaction that settles such
-  // a result locks the row of the exam first, and then the row of the result.
+  // Locks and selects the unmatched results with the same body from the same user. A transaction that settles such a
+  // result locks the row of the exam first, and then the row of the result.
   `WITH same AS (
      SELECT accepted_datetime IS NULL AS is_waiting, settled_by = 'OPERATOR' AND svc_eligiblity_id <> $1 AS is_elsewhere
      FROM unmatched_results
@@ -77,8 +77,8 @@ export class SameBodies {
 
   /**
    * Returns whether the delivered body equals the newest account result of any exam in the account. If `accountCode` is
-   * null, the body is compared with registration results instead: with the newest results of the exams that the caller
-   * may see, and with the newest results that the same user sent.
+   * null, the body is compared with registration results instead. These are the newest results of the exams that the
+   * caller may see, and the newest results that the same user sent.
    */
   async isNewestSomewhere(accountCode: string | null, { body: { hash }, username }: Delivery): Promise<boolean> {
     const found =

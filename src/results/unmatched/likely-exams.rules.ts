@@ -61,24 +61,24 @@ export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likenes
 }
 
 /**
- * The lengths of the ids for which similar spellings are searched. Shorter ids resemble too many other ids, and longer
- * ids have too many variants.
+ * The minimum length and the maximum length of an id for which similar spellings are searched. Shorter ids resemble too
+ * many other ids, and longer ids have too many variants.
  */
 const LEAST_CHARACTERS = 4;
 const MOST_CHARACTERS = 32;
 const CHARACTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789'];
 
 /**
- * Normalizes an id: converts it to lower case and removes spaces and punctuation, because people and programs often
- * change them. The SQL function `plain_id` does the same.
+ * Normalizes an id. Converts it to lower case and removes spaces and punctuation, because people and programs often
+ * change the case, the spaces and the punctuation. The SQL function `plain_id` does the same.
  */
 export function plainId(id: string): string {
   return id.toLowerCase().replaceAll(/[\u0000-/:-@[-`{-\u007f]/g, '');
 }
 
 /**
- * Returns all ids that differ from the given id by one edit: a character is missing, added, replaced, or swapped with
- * the next character.
+ * Returns all ids that differ from the given id by one edit. In an edit, a character is removed, added, replaced, or
+ * swapped with the next character.
  */
 export function oneCharacterFrom(plain: string): string[] {
   const characters = [...plain];

@@ -40,8 +40,8 @@ const like = (likeness: Likeness, value: string, parameter: string, where = '') 
       AND case_folded(${value}) ~<=~ ${unestimated(`case_folded(${parameter}::text)`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${MOST_OF_ONE}) AS hit
   WHERE status <> 'CANCELLED' LIMIT ${MOST_OF_ONE})`;
-// Selects eligibilities by the candidate's name. Each word of a name has a search key: the word with all words that
-// follow it.
+// Selects eligibilities by the candidate's name. Each word of a name has a search key, which consists of the word and
+// all words that follow it.
 const named = (likeness: Likeness, parameter: string) => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
@@ -65,7 +65,7 @@ const OF_ONE_SPELLING = [
 ];
 /**
  * Selects the records with an id in one of the given spellings. Each spelling is looked up separately in the index,
- * because there may be thousands of them.
+ * because there may be thousands of spellings.
  */
 const spelled = (likeness: Likeness, parameter: string) =>
   OF_ONE_SPELLING.map(
@@ -155,8 +155,8 @@ export class LikelyExams {
   }
 
   /**
-   * Returns the accounts that may have the exam, limited to the accounts of the caller: the account that the result
-   * names or, if it names none, the accounts of the sender.
+   * Returns the accounts that may have the exam, limited to the accounts of the caller. These are the account that the
+   * result names or, if it names none, the accounts of the sender.
    */
   private async accountsOf({ account_codes }: Unmatched): Promise<string[]> {
     const allowedAccounts = currentAllowedAccounts();

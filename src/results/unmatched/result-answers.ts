@@ -184,7 +184,7 @@ const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 /**
  * Sends a JSON array entry by entry, as fast as the client reads. The bodies are large, and are never all in memory at
  * once.
- * @param find returns the entries; it is called only when a slot for sending is free, and then queries the database
+ * @param find queries the database and returns the entries; it is called only when a slot for sending is free
  * @throws DomainError service_unavailable while too many such responses to the application are being sent
  */
 export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {

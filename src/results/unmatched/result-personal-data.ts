@@ -87,8 +87,8 @@ interface UnmatchedRow {
 }
 
 /**
- * The unmatched results that belong to the candidate, those that only mention the candidate's name, and those for which
- * an operator's reason names the candidate.
+ * Three kinds of unmatched results that concern the candidate: results that belong to the candidate, results that only
+ * mention the candidate's name, and results for which an operator's reason names the candidate.
  */
 interface Tied {
   readonly own: string[];
@@ -141,7 +141,7 @@ export class ResultPersonalData extends PersonalData {
 
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     const ids = subject.svcEligibilityIds;
-    // The unmatched results are erased first, while locators and result ids can still be used to find them.
+    // Unmatched results are found by locators and result ids. They are therefore erased before the locators and ids.
     const { own, reasons } = await this.findUnmatched(subject);
     await this.database.execute(REMOVE_UNMATCHED, [own]);
     await this.database.execute(REPLACE_REASONS, [reasons]);
@@ -170,7 +170,7 @@ export class ResultPersonalData extends PersonalData {
 
   /**
    * Replaces the reasons that operators gave for decisions on the candidate's results. Also replaces the reasons for
-   * other decisions if they name the candidate.
+   * other decisions if these reasons name the candidate.
    */
   private async eraseStateReasons({ accountCode, svcEligibilityIds, person }: Subject): Promise<void> {
     const states = await this.database.query<{ svc_eligiblity_id: string; reason: string }>(FIND_STATES, [accountCode]);
@@ -214,8 +214,8 @@ export class ResultPersonalData extends PersonalData {
   }
 
   /**
-   * Returns whether an operator must decide if the result belongs to the candidate: it contains the candidate's name
-   * or, if it is not a JSON object, an id of the candidate.
+   * Returns whether an operator must decide to whom the result belongs. This is the case if the result contains the
+   * candidate's name or, if the result is not a JSON object, an id of the candidate.
    */
   private async isLike({ id, body }: UnmatchedRow, { person }: Subject): Promise<boolean> {
     if (body !== null) return hasFullName(textsOf(body), person);

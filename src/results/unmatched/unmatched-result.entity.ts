@@ -4,8 +4,8 @@ import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
 /**
- * An unmatched result: a body that was refused, because its form was invalid or it matched no exam. It is kept until an
- * operator accepts it for an exam, or until its retention period is over.
+ * An unmatched result, which is a body that was refused because its form was invalid or because it matched no exam. The
+ * result is kept until an operator accepts it for an exam, or until its retention period is over.
  */
 @Entity('unmatched_results')
 export class UnmatchedResult {
@@ -23,16 +23,17 @@ export class UnmatchedResult {
   account_code: string | null;
 
   /**
-   * Every account to which the result may belong: the account in the path of the delivery request or, if the path has
-   * none, the accounts of the sender and of the exam that the result names.
+   * Every account to which the result may belong. If the path of the delivery request contains an account, the list
+   * contains only this account. Otherwise, it contains the accounts of the sender and the account of the exam that the
+   * result names.
    */
   @Column('text', { array: true, default: '{}' })
   account_codes: string[];
 
   /**
-   * The accounts whose staff may read and settle the result: the account in the path of the delivery request or, if the
-   * path has none, the account of the exam that the result names. The account of the sender is added if the sender has
-   * only one account.
+   * The accounts whose staff may read and settle the result. This is the account in the path of the delivery request
+   * or, if the path has none, the account of the exam that the result names. The account of the sender is added if the
+   * sender has only one account.
    */
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];
@@ -66,11 +67,11 @@ export class UnmatchedResult {
   @Column('bytea', { nullable: true })
   photo: Buffer | null;
 
-  /** The video link: the encrypted JSON text of the member's value. */
+  /** The encrypted JSON text of the video link member's value. */
   @Column('bytea', { nullable: true })
   video_link: Buffer | null;
 
-  /** The credentials: the encrypted JSON text of the members that contain them. */
+  /** The encrypted JSON text of the members that contain credentials. */
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 

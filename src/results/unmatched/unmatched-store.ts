@@ -60,7 +60,7 @@ const GET_RAW = prepared(
 const ONE = 'SELECT * FROM unmatched_results WHERE id = $1 AND ($2::text[] IS NULL OR staff_account_codes && $2)';
 const FIND = prepared('unmatched-find', ONE);
 const LOCK = prepared('unmatched-lock', `${ONE} FOR UPDATE`);
-// Settles an accepted result. Its photo, video link and credentials are removed, because the exam's revision has them.
+// Marks a result as accepted. Its photo, video link and credentials are deleted, because the exam's revision has them.
 const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
@@ -236,8 +236,8 @@ export class UnmatchedStore {
   }
 
   /**
-   * Settles unmatched results with the same body from the same user, after that body was matched with an exam. The
-   * statement runs in the current unit of work.
+   * Marks unmatched results with the same body from the same user as settled, after the body was matched with an exam.
+   * The statement runs in the current unit of work.
    */
   settleMatched(
     source: ResultSource,
@@ -251,7 +251,7 @@ export class UnmatchedStore {
   }
 
   /**
-   * Deletes unmatched results that were last delivered before the given time; returns their number.
+   * Deletes unmatched results that were last delivered before the given time. Returns the number of deleted results.
    * @param most the maximum number of results
    */
   sweep(before: Date, most: number): Promise<number> {

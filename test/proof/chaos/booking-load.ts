@@ -14,20 +14,20 @@ export interface LoadOptions {
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
-  /** The pause of each worker of the load between two bookings, in milliseconds. */
+  /** The pause that each worker makes between two bookings, in milliseconds. */
   readonly restMs?: number;
   readonly timeoutMs?: number;
   /** The number of bookings that are made at the same time; 4 by default. */
   readonly workers?: number;
-  /** The maximum number of times that a booking is moved; 1 by default. */
+  /** The maximum number of times that the load moves a booking; 1 by default. */
   readonly mostMoves?: number;
-  /** Whether the load also changes eligibility records. The subscription must then select changes of records. */
+  /** Whether the load also changes eligibility records. The subscription must then select the changes to records. */
   readonly changesRecords?: boolean;
 }
 
-/** Creates, moves and cancels bookings, changes eligibility records, and keeps a list of the acknowledged changes. */
+/** Creates, moves and cancels bookings, changes eligibility records, and counts the acknowledged changes. */
 export class BookingLoad {
-  /** The number of acknowledged changes of each booking, and of each record if the load changes records. */
+  /** The number of acknowledged changes to each booking, and to each record if the load changes records. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
   /** The times at which the service sent successful responses. */
@@ -134,7 +134,8 @@ export class BookingLoad {
 }
 
 /**
- * Subscribes the partner to all future events of the account's bookings, and to the given changes of its records.
+ * Subscribes the partner to all future events of the account's bookings, and to the given kinds of changes to its
+ * records.
  * @returns the id of the subscription
  */
 export async function subscribe(

@@ -6,8 +6,8 @@ import { query } from '../../../bench/prepare.js';
 const SETTLE_MS = 120_000;
 
 /**
- * Waits until nothing is left to deliver. Before that, the leases of killed processes must expire, and the partner must
- * be UP.
+ * Waits until the service has delivered everything. The leases of killed processes must first expire, and the partner
+ * must be UP again.
  */
 export async function settle(url: string): Promise<void> {
   const giveUpAt = Date.now() + SETTLE_MS;
@@ -22,8 +22,9 @@ export async function settle(url: string): Promise<void> {
 }
 
 /**
- * Returns the events that the service left to an operator, because the partner refused an event several times while it
- * accepted others. A partner that alternates between failure and success can cause this for any event.
+ * Returns the events that the service no longer retries, but leaves to an operator. The service does this when a
+ * partner repeatedly refuses an event but accepts other events. If a partner alternates between failure and success,
+ * this can happen to any event.
  */
 export async function leftToOperator(url: string): Promise<{ id: string; booking: string }[]> {
   const left = await query(

@@ -11,29 +11,30 @@ type Seen = Observation & { readonly at: number };
  */
 const CHECKED_TOGETHER = 4;
 
-/** Records the events that reached the partner, in the order of their arrival. */
+/** Records the events that arrive at the partner, in the order of their arrival. */
 export class Ledger {
   /** The events that the partner accepted. For a change of a record, `booking` contains the id of the record. */
   readonly accepted = new Map<string, { booking: string; sequence: number; at: number[] }>();
   private readonly underWay = new Set<string>();
   private readonly bookings = new Map<string, Seen[]>();
   private readonly kills: number[] = [];
-  /** The booking of each event that overtook an earlier event. */
+  /** The bookings whose events overtook an earlier event, once for each such event. */
   private readonly overtakings: string[] = [];
   inFlightTwice = 0;
   /**
    * The number of events that arrived before the partner had accepted an earlier event of the same booking, or during
-   * another attempt for the booking. Bookings with an event that was {@link left} to an operator are not counted.
+   * another attempt for that booking. Events of the bookings in {@link left} are not counted.
    */
   get overtaken(): number {
     return this.overtakings.filter((booking) => !this.left.has(booking)).length;
   }
   /**
-   * The bookings with an event that the service left to an operator, because the partner accepted only other events.
+   * The bookings with an event that the service left to an operator, because the partner refused this event but
+   * accepted others.
    */
   left: ReadonlySet<string> = new Set();
   refused = 0;
-  /** The number of accepted requests; notifications that the partner polls are not counted. */
+  /** The number of accepted requests. Notifications that the partner polls are not counted. */
   pushed = 0;
   down = false;
 
@@ -52,7 +53,7 @@ export class Ledger {
     });
   }
 
-  /** Records that an attempt begins. @returns a function that records the partner's answer */
+  /** Records the beginning of an attempt. @returns a function that records the partner's response to the attempt */
   begin(id: string, booking: string, sequence: number): (status: 200 | 429 | 500) => void {
     this.begins(booking, sequence);
     if (this.underWay.has(id)) this.inFlightTwice += 1;
@@ -79,7 +80,7 @@ export class Ledger {
     this.kills.push(Date.now());
   }
 
-  /** Returns whether a process was killed between the two times, or shortly before. */
+  /** Returns whether a process was killed between the two times, or within the second before the first time. */
   wasKilledBetween(from: number, to: number): boolean {
     return this.kills.some((kill) => kill > from - 1000 && kill < to);
   }

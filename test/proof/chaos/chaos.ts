@@ -1,25 +1,26 @@
 /**
- * Tests that crashes lose nothing and invent nothing.
+ * Tests that crashes lose no event and invent no event.
  *
  * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Records are created and
- * changed, and bookings are created, moved and cancelled continuously, while the partner alternates between 200 and
- * 500. In each round one process, or PostgreSQL, is killed with SIGKILL at a random moment and restarted. At the end,
- * no work may be left, and the program reports these faults:
+ * changed, and bookings are created, moved and cancelled continuously. Meanwhile, the partner alternates between 200
+ * and 500. In each round one process, or PostgreSQL, is killed with SIGKILL at a random moment and restarted. At the
+ * end, no work may be left. The program reports these faults:
  *
- * - lost: a change that was acknowledged, or is in the database, whose event the partner never accepted;
+ * - lost: a change that was acknowledged or stored, but whose event the partner never accepted;
  * - phantom: an event that the partner received about a change that is not in the database;
  * - gap: an event number of a booking or record that is missing between two existing numbers;
  * - overtaken: an event of a booking that arrived before an earlier event was accepted, or while another was in flight;
  * - unexplained: a booking with deliveries that the model of the protocol (../model/) cannot explain;
  * - in flight twice: an event with two attempts at the partner at the same moment;
- * - duplicate: an event accepted more than once, which may happen only after a kill in between.
+ * - duplicate: an event that the partner accepted more than once. A duplicate is allowed only if a process was killed
+ *   between the two deliveries.
  *
  * Because the partner alternates between failure and success, it sometimes seems to refuse only one event. The service
- * then leaves this event to an operator (ONLY_THIS_EVENT) and sends the booking's later events. The program resends
- * such events at the end.
+ * leaves such an event to an operator (ONLY_THIS_EVENT) and sends the booking's later events. The program resends such
+ * events at the end.
  *
- * usage: npm run chaos [-- --rounds N]   (default 50; the exit code is 1 when it finds anything except a duplicate
- * after a kill)
+ * usage: npm run chaos [-- --rounds N]   (default 50; the exit code is 1 when the program finds anything except a
+ * duplicate after a kill)
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -47,8 +48,8 @@ function killPostgres(dataDir: string): void {
 }
 
 /**
- * Returns whether all checks passed. For each process that it starts, adds a function to `stops` that stops the
- * process.
+ * Runs the test, and returns whether all checks passed. For each process that it starts, adds a function to `stops`
+ * that stops the process.
  */
 async function run(stops: Stop[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } }, strict: false });

@@ -3,15 +3,16 @@
  *
  * Two processes of the service share one PostgreSQL. Bookings are created, moved and cancelled continuously, and files
  * with new eligibility records are imported. The partner gets all of these events: it accepts requests and polls both
- * processes at the same time. The subscription is changed between PUSH and POLL repeatedly. Each change waits until the
- * partner has received a notification in the current mode. In the end, the program reports these faults:
+ * processes at the same time. The program changes the subscription repeatedly between PUSH and POLL. Before each
+ * change, it waits until the partner has received a notification in the current mode. In the end, the program reports
+ * these faults:
  *
  * - lost, phantom, gaps, overtaken, in flight twice, unexplained: as in the chaos program (chaos.ts);
  * - duplicates: events that the partner has accepted or acknowledged more than once;
  * - faults: requests that failed, imports that refused a row, and acknowledgements that were ignored.
  *
- * usage: npm run flips [-- --flips N]   (default 1000; the exit code is 1 when anything is found, or when there were
- * fewer than 200 events per second)
+ * usage: npm run flips [-- --flips N]   (default 1000; the exit code is 1 when the program finds a fault, or when there
+ * were fewer than 200 events per second)
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -37,7 +38,7 @@ const MOST_MOVES = 20;
 const POLLS = 2;
 const FEWEST_PER_SECOND = 200;
 const REPORTED = 100;
-/** The time, in milliseconds, within which the partner must get a notification after a change between PUSH and POLL. */
+/** The time limit, in milliseconds, for the first notification after a change between PUSH and POLL. */
 const PATIENCE_MS = 10_000;
 
 async function run(stops: Stop[]): Promise<boolean> {

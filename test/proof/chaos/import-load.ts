@@ -7,7 +7,10 @@ const ROWS = 600;
 const PERIOD_MS = 2_000;
 const STATE_EVERY_MS = 200;
 
-/** Imports eligibility records, one file after the other. Each record is new, so each row creates one event. */
+/**
+ * Imports files with eligibility records, one file after the other. All records are new, so that each row creates one
+ * event.
+ */
 export class ImportLoad {
   /** The imports that failed or refused rows. */
   readonly faults: string[] = [];

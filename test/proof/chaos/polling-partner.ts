@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isRecordChange } from '../../../src/platform/changes/change.entity.js';
 import type { Ledger } from './chaos-ledger.js';
 
-/** The delay, in milliseconds, before a poll is sent again, if a process could not answer it. */
+/** The delay, in milliseconds, before the partner repeats a poll that a process could not answer. */
 const AGAIN_MS = 100;
 const MOST = 50;
 const MOST_PROCESSING_MS = 80;
@@ -19,12 +19,12 @@ interface Polled {
   readonly body: string;
 }
 
-/** A partner that polls its notifications with several calls at the same time, and acknowledges all of them. */
+/** A partner that polls its notifications with several calls at the same time. It acknowledges all notifications. */
 export class PollingPartner {
   polled = 0;
   /**
-   * The responses other than 200, except those for which `isAbsent` is true, and the acknowledgements that the service
-   * ignored.
+   * The responses with a status other than 200, except those for which `isAbsent` is true. Also the acknowledgements
+   * that the service ignored.
    */
   readonly faults: string[] = [];
   private running = true;
@@ -37,7 +37,7 @@ export class PollingPartner {
       readonly token: string;
       readonly ledger: Ledger;
       readonly calls: number;
-      /** Returns whether the status comes from a process whose release does not support polls. */
+      /** Returns whether a response with this status comes from a process whose release does not support polls. */
       readonly isAbsent?: (status: number) => boolean;
     },
   ) {
@@ -61,8 +61,8 @@ export class PollingPartner {
         return this.options.ledger.begin(id, subject, event_sequence);
       });
       await pause(randomInt(MOST_PROCESSING_MS));
-      // Records the end of each attempt before it sends the acknowledgement, because the service may offer the
-      // booking's next event as soon as the acknowledgement arrives.
+      // The end of each attempt is recorded before the acknowledgement is sent. The service may offer the booking's
+      // next event as soon as the acknowledgement arrives.
       for (const end of attempts) end(200);
       ack = notifications.map(({ id }) => id);
     }

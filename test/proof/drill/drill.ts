@@ -1,16 +1,16 @@
 /**
- * Tests a backup and its restore on the parts of docker-compose.scale.yml, without containers: Debian's PostgreSQL 15
- * with a synchronous standby, pgbouncer, HAProxy and four processes of the service. Each part uses its script or
- * configuration from deploy/. The owner of the tables runs the migrations; the processes run with a least-privilege
- * role.
+ * Tests a backup and its restore in the installation of docker-compose.scale.yml, but without containers: Debian's
+ * PostgreSQL 15 with a synchronous standby, pgbouncer, HAProxy and four processes of the service. Each part uses its
+ * script or configuration from deploy/. The migrations run with the database role that owns the tables, and the
+ * processes run with a least-privilege role.
  *
  * 1. Behind pgbouncer in transaction mode, the service refuses to start and prints one line that says why. In session
- *    mode, which the shipped configuration sets, it works.
+ *    mode, which the shipped configuration sets, the service works.
  * 2. `pg_dump` runs while bookings are created, moved and cancelled and a client follows the change feed.
  * 3. All servers are lost. The dump is restored into a new server, and the processes start again.
- * 4. The audit log matches its seals, and everything acknowledged before the dump exists. The partner has every event
- *    of every existing booking, in order and under one id each. The feed's client continues from its cursor without a
- *    gap. New bookings are created and notified.
+ * 4. The audit log matches its seals, and everything that was acknowledged before the dump exists. The partner has
+ *    received every event of every existing booking, in order, and each event under only one id. The feed's client
+ *    continues from its cursor without a gap. New bookings can be created, and the partner is notified of them.
  *
  * usage: npm run drill   (the exit code is 1 when any of these fails). Needs root on Debian 12.
  */
@@ -117,8 +117,8 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   await subscribe(baseUrl, account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  // The `feed` client reads changes that the dump will not contain. The `rested` client pauses, and keeps an earlier
-  // cursor.
+  // The `feed` client also reads changes that will be missing in the dump. The `rested` client stops reading before the
+  // dump, and keeps its earlier cursor.
   const feed = await FeedFollower.start(baseUrl, account, token);
   const rested = await FeedFollower.start(baseUrl, account, token);
   const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: 20 });
@@ -168,7 +168,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   if (Object.values(faults).some((count) => count > 0)) throw new Error('The restore is not what it should be.');
 }
 
-/** Runs the migrations as the compose file's migration service does. */
+/** Runs the migrations in the same way as the migration service in the compose file. */
 function migrateAsOwner(url: string): void {
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
   const { status, stderr } = spawnSync(process.execPath, [MIGRATION, '--grant-to', ROLE], { env, encoding: 'utf8' });
@@ -213,8 +213,9 @@ function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Rec
 }
 
 /**
- * Checks that the feed contains the changes that were acknowledged before the dump or after the restore. Changes in
- * between are lost, and a client that has read such changes must start again.
+ * Checks that the feed contains the changes that were acknowledged before the dump or after the restore. Changes
+ * between the dump and the restore are lost. A client that has read lost changes must read the feed again from the
+ * beginning.
  */
 async function feedFaults(
   feed: FeedFollower,

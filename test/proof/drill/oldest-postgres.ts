@@ -1,5 +1,6 @@
 /**
- * Runs the tests that call the service over HTTP on PostgreSQL 15 from Debian, the oldest supported version.
+ * Runs the tests that call the service over HTTP. Their database is PostgreSQL 15 from Debian, the oldest supported
+ * version.
  *
  * usage: node dist/test/proof/drill/oldest-postgres.js PATTERN   (of test files, as for `jest`). Needs root on Debian
  * 12.

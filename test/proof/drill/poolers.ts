@@ -9,9 +9,9 @@ import type { DebianPostgres } from './postgres-servers.js';
 const MAIN = join(__dirname, '../../../main.js');
 
 /**
- * Starts the service behind pgbouncer in transaction mode, in which it must refuse to start.
+ * Starts the service behind pgbouncer in transaction mode. In this mode, the service must refuse to start.
  * @returns the line that the service printed
- * @throws Error unless the service ended by itself with one line that names the setting and the remedy
+ * @throws Error unless the service exits after printing one line that names the setting and the remedy
  */
 export async function startBehindTransactionMode(
   folder: string,

@@ -130,8 +130,8 @@ export class DebianPostgres {
   }
 
   /**
-   * Starts the server and waits until it answers. If the server exits immediately, for example after a kill, it is
-   * started again.
+   * Starts the server and waits until it answers. If the server exits before it answers, as it may do shortly after a
+   * kill, it is started again.
    */
   async start(): Promise<void> {
     const answers = () => {

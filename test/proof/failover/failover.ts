@@ -1,25 +1,25 @@
 /**
- * Measures the duration of a failover, and proves that it loses nothing.
+ * Measures how long a failover takes, and tests that it loses nothing.
  *
- * The test environment has three machines (network namespaces) with etcd, Patroni and PostgreSQL each, HAProxy,
- * pgbouncer, three processes of the service (two of them with the API), a partner that accepts everything, and a
- * partner that answers 429 above its rate. Bookings, imports, erasures, results and bulk jobs are made at the same
- * time. HAProxy and pgbouncer have the configurations of deploy/. Two processes list the servers in DATABASE_URL; the
- * third connects through pgbouncer and HAProxy. Each round causes one kind of failure (harm.ts), repairs it, and
- * checks:
+ * The test environment has three simulated machines (network namespaces), each with etcd, Patroni and PostgreSQL. It
+ * also has HAProxy, pgbouncer, three processes of the service (two of them with the API), a partner that accepts
+ * everything, and a partner that answers 429 above its rate limit. The program creates bookings, imports, erasures,
+ * results and bulk jobs at the same time. HAProxy and pgbouncer use the configurations in deploy/. Two processes list
+ * the servers in DATABASE_URL. The third process connects through pgbouncer and HAProxy. Each round causes one kind of
+ * failure (harm.ts), repairs it, and checks:
  *
  * - lost: changes that were acknowledged and are missing, or were stored and never reached the partner;
  * - invented: changes of which the partner was notified, but which are not stored;
- * - disorder: bookings with a gap between events, with an event that was overtaken, in flight twice or duplicated
- *   without a cause, or with a sequence that the model cannot explain;
+ * - disorder: bookings whose events have a gap, overtook each other, were in flight twice, were duplicated without a
+ *   cause, or arrived in a sequence that the model cannot explain;
  * - work: acknowledged imports, erasures, bulk jobs and results whose effects are wrong or missing;
  * - feed: acknowledged changes that the change feed lacks or shows twice, or that a client following the feed missed.
  *
  * usage: npm run failover [-- --rounds N] [--replication synchronous|asynchronous] [--behind MS] [--confirm N] [--kind
  * KIND]
  *
- * With asynchronous replication, the program causes only failures that promote a standby. The standbys then lag by
- * `--behind` milliseconds (default 1000) when the failure occurs. The exit code is 1 when a round with synchronous
+ * With asynchronous replication, the program causes only failures after which a standby is promoted. When the failure
+ * occurs, the standbys lag by `--behind` milliseconds (default 1000). The exit code is 1 when a round with synchronous
  * replication finds anything. Needs root on Debian 12.
  */
 import 'reflect-metadata';
@@ -91,9 +91,9 @@ async function play(scene: Scene): Promise<boolean> {
 }
 
 /**
- * Returns whether the program can cause the failure while the standbys lag. The network routes that make the standbys
- * lag also cut the primary's machine off from etcd. Without etcd, Patroni does not replace a primary whose PostgreSQL
- * alone was killed.
+ * Returns whether the program can cause the failure while the standbys lag. The program makes the standbys lag by
+ * changing network routes, which also cuts the primary's machine off from etcd. Without etcd, Patroni does not replace
+ * a primary if only its PostgreSQL was killed.
  */
 function isPlayedBehind(kind: string, promotes: string | null): boolean {
   return promotes !== null && kind !== 'primary';

@@ -22,7 +22,7 @@ export interface FeedFaults {
 /** A client that follows an account's change feed while the failures occur. */
 export class FeedFollower {
   /**
-   * The number of times that the service refused the client's cursor, so that the client started again from the
+   * The number of times that the service refused the client's cursor. Each time, the client started again from the
    * beginning.
    */
   expired = 0;
@@ -94,7 +94,7 @@ export class FeedFollower {
           this.seen = [];
           this.next = this.beginning;
         }
-        // A failed request for a page is repeated after a pause, as a client would do.
+        // If a request for a page fails, the client repeats the request after a pause.
         await pause(200);
       }
     }

@@ -13,9 +13,12 @@ export interface Stage {
 
 export interface Harm {
   readonly kind: string;
-  /** The reason why a standby takes over: the primary is gone, or it is silent; null if no standby takes over. */
+  /**
+   * The reason why a standby takes over: the primary no longer runs (`gone`), or it no longer answers (`silent`). If no
+   * standby takes over, the value is null.
+   */
   readonly promotes: 'gone' | 'silent' | null;
-  /** Causes the failure; returns the function that repairs it. */
+  /** Causes the failure. Returns the function that repairs it. */
   readonly strike: (stage: Stage) => Promise<() => Promise<void> | void>;
 }
 
@@ -71,7 +74,7 @@ export const HARMS: readonly Harm[] = [
   },
 ];
 
-/** Returns a function that returns the values one at a time, each equally often, in random order. */
+/** Returns a function that returns one of the values at each call, in random order, and each value equally often. */
 export function shuffledBag<T>(of: readonly T[]): () => T {
   let bag: T[] = [];
   return () => {

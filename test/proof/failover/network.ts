@@ -44,11 +44,12 @@ export class Machine {
       this.kill();
       ip('netns', 'del', this.name);
     }
-    // The network namespace of a machine exists as long as one of its processes runs.
+    // The network device must be deleted explicitly if a process still runs in the namespace, because the namespace
+    // then still exists.
     if (ip('-brief', 'link').includes(`${this.port}@`)) ip('link', 'del', this.port);
   }
 
-  /** Disconnects the machine at the switch: nothing arrives or leaves, and no peer is notified. */
+  /** Disconnects the machine at the switch. No packet arrives or leaves, and no other machine is notified of this. */
   cut(): void {
     ip('link', 'set', this.port, 'nomaster');
   }
@@ -57,7 +58,7 @@ export class Machine {
     ip('link', 'set', this.port, 'master', SWITCH);
   }
 
-  /** From now on, drops packets from this machine to the other machine; all other packets still arrive. */
+  /** Makes this machine drop all further packets to the other machine. Packets to any other machine still arrive. */
   stopsReaching(other: Machine): void {
     ip('-n', this.name, 'route', 'add', 'blackhole', `${other.address}/32`);
   }

@@ -11,7 +11,7 @@ import { postmasterIn } from '../../support/postmaster.js';
 export interface ClusterOptions {
   readonly folder: string;
   readonly password: string;
-  /** Whether a commit waits for a standby. Patroni then promotes only a standby that has received every commit. */
+  /** Whether a commit waits for a standby. If so, Patroni promotes only a standby that has received every commit. */
   readonly synchronous: boolean;
 }
 
@@ -54,7 +54,7 @@ export class DatabaseMachine {
     );
     const file = join(folder, 'patroni.yml');
     writeFileSync(file, stringify(patroniConfig(machine, all, this.data, options)));
-    // The command enters the namespace as root, and then drops root's rights.
+    // The command enters the network namespace as root, and then runs as the user `postgres`.
     const as = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups'];
     this.patroni = new Daemon(`${machine.name}-patroni`, [...machine.prefix, ...as, '/usr/bin/patroni', file], {
       folder: options.folder,
@@ -75,7 +75,7 @@ export class DatabaseMachine {
     rmSync(this.etcdData, { recursive: true, force: true });
   }
 
-  /** Kills only PostgreSQL; Patroni detects the kill immediately. */
+  /** Kills only PostgreSQL. Patroni detects the kill immediately. */
   killPostgres(): void {
     process.kill(postmasterIn(this.data), 'SIGKILL');
   }
@@ -106,7 +106,8 @@ export class DatabaseCluster {
   }
 
   /**
-   * Waits for a primary and two followers; with synchronous replication, commits must wait for one of the followers.
+   * Waits until the cluster has a primary and two followers. With synchronous replication, commits must also wait for
+   * one of the followers.
    */
   async healthy(): Promise<void> {
     await until(
@@ -181,7 +182,7 @@ function etcdOptions({ name, address }: Machine, all: readonly Machine[], data: 
     'initial-advertise-peer-urls': peers,
     'initial-cluster': all.map((one) => `${one.name}=http://${one.address}:2380`).join(),
     // A member of etcd that returns from a network partition must not force the election of a new leader. Otherwise,
-    // Patroni would lose etcd a second time.
+    // Patroni would be without etcd a second time.
     'pre-vote': 'true',
     // The timeouts are long, because several simulated machines share the processors of one real machine.
     'heartbeat-interval': '300',
@@ -259,8 +260,7 @@ export class PromotionWatch {
       asking = false;
       if (!rows[0].standby) this.at ??= Date.now();
     };
-    // An error on the connection to the standby is ignored, because it means that the standby has closed the
-    // connection.
+    // An error of this query is ignored, because it means that the standby has closed the connection.
     this.timers.push(setInterval(() => void look().catch(() => undefined), 20));
   }
 

@@ -9,9 +9,7 @@ interface Probe {
   readonly isAnswered: boolean;
 }
 
-/**
- * Creates an eligibility ten times a second, without waiting for earlier calls, and records which calls get a response.
- */
+/** Creates an eligibility ten times a second, without waiting for earlier calls. Records which calls get a response. */
 export class Prober {
   readonly probes: Probe[] = [];
   private readonly underWay = new Set<Promise<void>>();
@@ -35,8 +33,8 @@ export class Prober {
   }
 
   /**
-   * Returns two times, in milliseconds after the given moment: when the first successful response arrived, and when the
-   * last failed request started. A time is null if there was no such response or request.
+   * Returns the time of the first successful response, and the time at which the last failed request started. Both are
+   * in milliseconds after the given moment. A time is null if there was no such response or request.
    */
   since(moment: number): { answered: number | null; refused: number | null } {
     const after = this.probes.filter(({ ended }) => ended > moment);
@@ -70,7 +68,7 @@ export class Prober {
       isAnswered = answer.ok;
       if (answer.ok) this.acknowledged.add(body.svc_eligiblity_id!);
     } catch {
-      // A failed call does not end the program, because the figures count calls without a response.
+      // A failed call does not end the program, because failed calls are part of the measurement.
     }
     this.probes.push({ begun, ended: Date.now(), isAnswered });
   }

@@ -35,9 +35,9 @@ export interface Outcome {
    */
   readonly work: WorkVerdict;
   readonly feedFaults: number;
-  /** Milliseconds from the failure to the promotion of a standby; null if no standby was promoted. */
+  /** The time, in milliseconds, from the failure to the promotion of a standby; null if no standby was promoted. */
   readonly promotedMs: number | null;
-  /** Milliseconds from the promotion to the first successful response, and to the last refused call. */
+  /** The times, in milliseconds, from the promotion to the first successful response, and to the last refused call. */
   readonly answeredMs: number | null;
   readonly refusedMs: number | null;
   readonly toldMs: number | null;
@@ -51,7 +51,7 @@ const PROMOTED_WITHIN_MS = 90_000;
 const REST_MS = 150;
 
 /**
- * Runs one round: creates an account and traffic, causes a failure, repairs it, waits until everything is delivered,
+ * Runs one round: creates an account and traffic, causes a failure and repairs it, waits until everything is delivered,
  * and checks the result.
  */
 export async function playRound(scene: Scene, harm: Harm, number: number): Promise<Outcome> {
@@ -145,8 +145,8 @@ async function harmAndMend(
       await until('a standby is promoted', () => watch.at !== null, PROMOTED_WITHIN_MS);
       await until('callers are answered', () => isAnsweredSince(watch.at!), 60_000);
     }
-    // The primary's machine must not reach the standbys before the promotion, because its operating system still sends
-    // data that the dead PostgreSQL has written.
+    // The routes are restored only after the promotion. Otherwise, the primary's machine would send the standbys data
+    // that the dead PostgreSQL had already written.
     for (const { machine } of behindMs > 0 ? standbys : []) primary.machine.reaches(machine);
     await pause(1_000 + randomInt(2_000));
     await mend();

@@ -3,7 +3,10 @@ import { wrongOf, type WorkVerdict } from '../harms/background-work.js';
 import type { Outcome } from './round.js';
 
 const seconds = (ms: number | null) => (ms === null ? '' : (ms / 1000).toFixed(1));
-/** Returns how many faults of each kind a round has found: lost, invented, disorder, change feed, background work. */
+/**
+ * Returns the number of faults of each kind that a round has found: lost, invented, disorder, change feed, background
+ * work.
+ */
 export const faultsOf = ({ lost, invented, disorder, feedFaults, work }: Outcome): number[] => [
   lost,
   invented,
@@ -12,7 +15,7 @@ export const faultsOf = ({ lost, invented, disorder, feedFaults, work }: Outcome
   wrongOf(work),
 ];
 
-/** Formats the result of one round as one line. */
+/** Formats the result of a round as a single line. */
 export function lineOf(outcome: Outcome): string {
   const { kind, promotedMs, answeredMs, refusedMs, toldMs, callersPauseMs, partnerPauseMs, changes } = outcome;
   const faults = faultsOf(outcome);
@@ -28,7 +31,10 @@ export function lineOf(outcome: Outcome): string {
   );
 }
 
-/** Formats the results by kind of failure: number of rounds, faults, and the median and longest times in seconds. */
+/**
+ * Formats a table with one row for each kind of failure: the number of rounds, the faults, and the median and longest
+ * times in seconds.
+ */
 export function tableOf(outcomes: readonly Outcome[]): string {
   const head = [
     'harmed',

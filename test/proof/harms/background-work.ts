@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { query, TEST_CODE } from '../../../bench/prepare.js';
 
 /**
- * The number of candidates in each import that are never erased. Each import has two more candidates, which may be
+ * The number of candidates in each import that are never erased. Each import also contains two candidates that may be
  * erased.
  */
 const IMPORT_ROWS = 200;
@@ -39,7 +39,7 @@ export interface WorkVerdict {
   readonly unfinishedErasures: number;
   readonly jobs: number;
   readonly unfinishedJobs: number;
-  /** The number of job parts whose stored counts are wrong. A bulk job has one part for each subscription. */
+  /** The number of parts of bulk jobs whose stored counts are wrong. A bulk job has one part for each subscription. */
   readonly wrongSums: number;
   readonly results: number;
   readonly lostResults: number;

@@ -11,11 +11,12 @@
  * - read-only: PostgreSQL refuses writes for a minute;
  * - disk: the disk of PostgreSQL is full for three seconds.
  *
- * At the end, all work must be complete, and a table shows everything that was lost, duplicated or out of order
- * (../chaos/chaos.ts). A notification may be delivered twice only if a failure occurred between the two deliveries.
+ * At the end, all work must be complete. A table shows everything that was lost, duplicated or out of order, as
+ * ../chaos/chaos.ts defines these faults. A notification may be delivered twice only if a failure occurred between the
+ * two deliveries.
  *
- * usage: npm run harms [-- --rounds kill=200,clock=10,read-only=3,disk=10]   (the exit code is 1 when anything is
- * found; needs root on Debian 12)
+ * usage: npm run harms [-- --rounds kill=200,clock=10,read-only=3,disk=10]   (the exit code is 1 when the program finds
+ * a fault; needs root on Debian 12)
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -80,8 +81,8 @@ async function run(stops: Stop[]): Promise<boolean> {
   stops.push(() => Promise.all(unmounts.map((unmount) => unmount())));
   const clock = join(folder, 'clock');
   writeFileSync(clock, '+0', { mode: 0o644 });
-  // Programs that are started from here on read the offset of their clock from this file; this program keeps the real
-  // clock.
+  // Every program that is started from here on reads the offset of its clock from this file. This program keeps the
+  // real clock.
   Object.assign(process.env, {
     LD_PRELOAD: FAKETIME,
     FAKETIME_TIMESTAMP_FILE: clock,
@@ -148,7 +149,8 @@ async function run(stops: Stop[]): Promise<boolean> {
   };
   for (const [at, kind] of rounds.entries()) {
     await pause(randomInt(REST_MS, 2 * REST_MS));
-    // Records a kill repeatedly while the failure lasts, because an unrecorded attempt may take place at any moment.
+    // The ledgers repeatedly record a kill while the failure lasts, because an attempt that the ledgers do not observe
+    // may take place at any moment.
     [plain, paced].forEach((ledger) => ledger.killed());
     const marks = setInterval(() => [plain, paced].forEach((ledger) => ledger.killed()), 200);
     try {

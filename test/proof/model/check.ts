@@ -1,5 +1,6 @@
 /**
- * Visits every state of every configuration of the three protocols: the delivery, the change feed and records' events.
+ * Visits every state of every configuration of the three modelled protocols: delivery, the change feed, and the events
+ * of records.
  *
  * usage: npm run model [-- --mutations] (`--mutations` also shows which promise each mutation of a protocol breaks)
  */

@@ -1,6 +1,8 @@
 import { subjects, type Configuration } from './delivery.model.js';
 
-/** The small configurations of the delivery model. Every run of the unit tests visits all of their states. */
+/**
+ * The small configurations of the delivery model. Each run of the unit tests visits all states of these configurations.
+ */
 export const SMALL: readonly Configuration[] = [
   { name: 'outage', subjects: subjects('AX1 AY1'), workers: 1, world: { outages: true } },
   { name: 'outage of two bookings', subjects: subjects('AX1 AX2 AY1'), workers: 1, world: { outages: true } },

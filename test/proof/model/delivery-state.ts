@@ -1,6 +1,6 @@
 /**
- * A notification in the model: an event of a booking for one partner. The index of a notification in the list
- * corresponds to its position in the service.
+ * A notification in the model: an event of a booking for one partner. Notifications are numbered in the order in which
+ * the service would store them.
  */
 export interface Subject {
   readonly partner: number;
@@ -16,14 +16,14 @@ export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RE
 /** The reason why the notification has a row in `deliveries`; NONE means that there is no row. */
 export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as const;
 /**
- * The age of a worker's lease. FRESH: an attempt may start; OLD: no attempt may start; LAPSED: the lease has expired,
+ * The age of a worker's lease. FRESH: an attempt may start. OLD: no attempt may start. LAPSED: the lease has expired,
  * and any worker may claim the row.
  */
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
 /**
- * The progress of a worker with a notification, or of a caller that has polled it. ASKED: a claim has read the row and
- * not yet written it, which happens only in a mutation of the protocol. LATE: the lease of a caller has expired, and
- * the expiry is not yet recorded.
+ * The progress of a worker with a notification, or of a caller that has polled the notification. ASKED: only the first
+ * half of a claim or a translation is done, which happens only in a mutation of the protocol. LATE: the lease of a
+ * caller has expired, and the expiry is not yet recorded.
  */
 export const HOLD = {
   NONE: 0,
@@ -37,7 +37,7 @@ export const HOLD = {
   LATE: 8,
 } as const;
 /**
- * The way in which a partner gets notifications. TURNING: the change to POLL is committed, but the operator's request
+ * The mode in which a partner gets notifications. TURNING: the change to POLL is committed, but the operator's request
  * for the change is not yet answered.
  */
 export const WAY = { PUSH: 0, TURNING: 1, POLL: 2 } as const;
@@ -66,7 +66,10 @@ export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, 
 /** Calculates the offset of each byte in the states of a model with the given size. */
 export class Layout {
   readonly size: number;
-  /** The number of possible lease holders: first the processes, then the callers that poll. */
+  /**
+   * The number of possible lease holders. The processes have the first numbers, and the callers that poll have the
+   * following numbers.
+   */
   readonly workers: number;
   private readonly siblingsOf: readonly (readonly number[])[];
   private readonly eventOf: readonly (readonly number[])[];
@@ -98,10 +101,11 @@ export class Layout {
   /** Whether the bulk job has delivered a notification to the partner. */
   readonly jobSuccess = (partner: number) => partner * OF_PARTNER + 3;
   /**
-   * Whether the service currently sends nothing to the partner, because it knows that the partner asked for a pause.
+   * Whether the service currently sends nothing to the partner, because it believes that the partner's pause is in
+   * effect.
    */
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
-  /** Whether the pause that the partner asked for is still in effect. */
+  /** Whether the pause that the partner asked for is really still in effect. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
   /** Whether the service sends requests at a lower rate than before, because the partner was busy. */
   readonly isSlowed = (partner: number) => partner * OF_PARTNER + 6;
@@ -127,7 +131,7 @@ export class Layout {
   readonly lease = (n: number) => this.own(n) + 3;
   /** Whether the partner has answered 200 to the notification. */
   readonly accepted = (n: number) => this.own(n) + 4;
-  /** Whether the notification may arrive twice: 1 after a kill, an expired lease or an operator's action. */
+  /** Whether the notification may arrive twice; 1 after a kill, an expired lease or an operator's action. */
   readonly mayRepeat = (n: number) => this.own(n) + 5;
   /** Whether an attempt of a killed worker is still being processed by the partner. */
   readonly orphan = (n: number) => this.own(n) + 6;
@@ -147,7 +151,7 @@ export class Layout {
   readonly isAlive = (w: number) =>
     this.partners * OF_PARTNER + this.count * OF_NOTIFICATION + w * (1 + this.count * 3);
   readonly hold = (w: number, n: number) => this.isAlive(w) + 1 + n * 3;
-  /** Whether the fencing token of the worker's claim equals the token in the row. */
+  /** Whether the worker's claim has the same fencing token as the row. */
   readonly token = (w: number, n: number) => this.hold(w, n) + 1;
   readonly flags = (w: number, n: number) => this.hold(w, n) + 2;
 
@@ -161,11 +165,14 @@ export class Layout {
   readonly ofEvent = (n: number) => this.eventOf[n];
 }
 
-/** The flag in a partner's `busyFor` byte. It is set while the partner has accepted nothing since it was busy. */
+/**
+ * A flag in a partner's `busyFor` byte. The flag is set after the partner was busy, until the partner accepts
+ * something.
+ */
 export const ONLY_BUSY = 16;
 
 /**
- * The flag in a notification's `waited` byte. It is set if the notification's row in `deliveries` belongs to the bulk
- * job.
+ * A flag in a notification's `waited` byte. The flag is set if the notification's row in `deliveries` belongs to the
+ * bulk job.
  */
 export const ROW_OF_JOB = 16;

@@ -2,7 +2,7 @@ import { FLAG, HOLD, LEASE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER, WAY, type 
 import type { Mutation } from './mutations.js';
 import type { Emit } from './state-search.js';
 
-/** The actions of the environment that can happen in a configuration; an omitted action does not happen. */
+/** The actions of the environment that can happen in a configuration. An omitted action does not happen. */
 export interface World {
   readonly kills?: boolean;
   /** Whether the partner of the model may answer 500. */
@@ -15,9 +15,9 @@ export interface World {
   readonly alwaysBusy?: boolean;
   /** Whether the partner always answers the first event with 500, and no other event. */
   readonly oneBadEvent?: boolean;
-  /** Whether an event that repeatedly gets 500 while other events succeed is left to an operator. */
+  /** Whether the service leaves an event to an operator if it repeatedly gets 500 while other events succeed. */
   readonly blames?: boolean;
-  /** The number of partners, counted from the first, that can be suspended. */
+  /** The number of partners that can be suspended. They are the first partners of the configuration. */
   readonly suspends?: number;
   readonly resends?: boolean;
   readonly resolves?: boolean;
@@ -28,7 +28,7 @@ export interface World {
   readonly polls?: boolean;
   /** Whether operators change partners between PUSH and POLL. */
   readonly turns?: boolean;
-  /** Whether other bookings of the partner, which are not modelled, turn it DOWN and UP. */
+  /** Whether other bookings of the partner, which are not modelled, can turn the partner DOWN and UP. */
   readonly others?: boolean;
 }
 
@@ -130,7 +130,7 @@ export class Step {
     return this.mutation === mutation;
   }
 
-  /** Returns a copy of the state. The caller changes the copy and then calls `take`, which emits it. */
+  /** Returns a copy of the state. The caller changes the copy, and then emits it by calling `take`. */
   copy(): Uint8Array {
     this.to.set(this.from);
     return this.to;
@@ -150,7 +150,7 @@ export class Step {
     return this.from[this.layout.subscription(partner)] === SUBSCRIPTION.ACTIVE;
   }
 
-  /** Returns whether workers send the partner's notifications; otherwise the partner polls them. */
+  /** Returns true if workers send the notifications to the partner, and false if the partner polls them. */
   isPushed(partner: number): boolean {
     return this.from[this.layout.way(partner)] === WAY.PUSH;
   }
@@ -196,7 +196,7 @@ export class Step {
     return state === STATE.AUTO || state === STATE.MANUAL;
   }
 
-  /** Returns whether the order of the booking's events allows the row to be claimed now. */
+  /** Returns whether the required order of the booking's events allows a claim of the row now. */
   isItsTurn(n: number): boolean {
     const { layout, from } = this;
     const trigger = from[layout.trigger(n)];
@@ -223,7 +223,7 @@ export class Step {
     return false;
   }
 
-  /** Returns whether an attempt that a worker has claimed, and that meets the condition, can still start. */
+  /** Returns whether any attempt that meets the condition is claimed by a worker and can still start. */
   mayBegin(fits: (n: number, flags: number) => boolean): boolean {
     const { layout, from } = this;
     for (let w = 0; w < layout.workers; w++)
@@ -238,7 +238,7 @@ export class Step {
 
   // The following methods change the state to which the step leads.
 
-  /** Gives the worker the only lease on the row of `deliveries`. */
+  /** Gives the worker a lease on the row of `deliveries`, and makes the tokens of all other workers stale. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {
     const { layout } = this;
     for (let other = 0; other < layout.workers; other++) to[layout.token(other, n)] = 0;

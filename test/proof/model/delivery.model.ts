@@ -19,7 +19,7 @@ export interface Configuration {
 }
 
 /**
- * Parses a list of notifications such as `AX1 AX2 BX1`: in each word, the letter of the partner, the letter of the
+ * Parses a list of notifications such as `AX1 AX2 BX1`. Each word contains the letter of the partner, the letter of the
  * booking, and the number of the event within the booking.
  */
 export function subjects(text: string): Subject[] {

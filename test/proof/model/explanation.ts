@@ -7,7 +7,7 @@ export interface Timed {
 }
 
 /**
- * Returns whether the step from one state to another is the operation's effect, or a part of it.
+ * Returns whether the step from one state to another is the whole effect of the operation, or a part of the effect.
  * @param label the step's label, as for `Protocol.describe`
  */
 export type EffectOf<Operation> = (
@@ -17,7 +17,7 @@ export type EffectOf<Operation> = (
   to: Uint8Array,
 ) => 'none' | 'part' | 'whole';
 
-/** A possible state of the model. `done` contains the running operations that have already taken effect, as bits. */
+/** A possible state of the model. `done` contains one bit for each running operation that has already taken effect. */
 interface Possible {
   readonly bytes: Uint8Array;
   readonly done: number;
@@ -26,7 +26,7 @@ interface Possible {
 /**
  * Finds the first operation of a real run that the protocol cannot explain. For concurrent operations, the search tries
  * every order.
- * @returns null when the run is a path of the protocol
+ * @returns null when the protocol can explain the whole run
  */
 export function firstUnexplainedBy<Operation extends Timed>(
   protocol: Protocol,
@@ -44,7 +44,7 @@ export function firstUnexplainedBy<Operation extends Timed>(
   const slotOf = new Map<number, number>();
   for (const { bit, isEnd } of moments) {
     if (!isEnd) {
-      // An operation of the trace has a bit in `done` only while the operation runs.
+      // An operation of the trace has a bit in `done` only while the operation is running.
       const free = slots.indexOf(null);
       const slot = free < 0 ? slots.length : free;
       slots[slot] = operations[bit];
@@ -61,7 +61,7 @@ export function firstUnexplainedBy<Operation extends Timed>(
   return null;
 }
 
-/** Adds every state that can be reached when running operations take effect. */
+/** Adds every state that is possible after any of the running operations have taken effect. */
 function closed<Operation>(
   protocol: Protocol,
   possible: readonly Possible[],

@@ -1,7 +1,7 @@
 /**
- * The mutations of the delivery protocol. Each removes a part of the protocol. `because` gives the reason why the part
- * is needed, and `shownBy` the configuration in which the model finds a broken promise. A test checks that the model
- * finds a broken promise for every mutation.
+ * The mutations of the delivery protocol. Each mutation removes a part of the protocol. `because` gives the reason why
+ * the part is needed. `shownBy` names the configuration in which the model finds a broken promise. A test checks that
+ * the model finds a broken promise for every mutation.
  */
 export const MUTATIONS = {
   'translation settles before it makes': {

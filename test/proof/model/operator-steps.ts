@@ -99,8 +99,8 @@ function jobSteps(step: Step): void {
 }
 
 /**
- * Makes the job's notifications due. Each partner gets its oldest notification first, and only one notification at a
- * time until the first success. An unavailable partner delays no other partner.
+ * Makes the job's notifications due. Each partner first gets its oldest notification, and gets only one notification at
+ * a time until the first success. A partner that is unavailable does not delay other partners.
  */
 function handOver(step: Step, n: number): void {
   const { layout, from } = step;

@@ -28,7 +28,7 @@ export function pollSteps(step: Step): void {
       }
 }
 
-/** Leases a row to a caller, by the rules of a worker's claim. */
+/** Leases a row to a caller, under the same conditions as a claim by a worker. */
 function poll(step: Step, c: number, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);

@@ -16,8 +16,8 @@ import {
 import type { Step } from './delivery-step.js';
 
 /**
- * The promises of delivery, which docs/delivery.md describes in prose. They use only terms that partners and operators
- * can observe, not the internal conditions of the protocol.
+ * The promises of delivery, which docs/delivery.md describes in prose. Each promise describes behaviour that partners
+ * and operators can observe, and no internal condition of the protocol.
  */
 
 /**
@@ -62,16 +62,16 @@ export function faultOfPut(step: Step, n: number, flags: number): string | null 
 }
 
 /**
- * Returns the promise that is broken if an acknowledgement or a refusal of notification `n` counts; null if no promise
- * is broken.
+ * Returns the promise that is broken if an acknowledgement or a refusal of notification `n` is accepted; null if no
+ * promise is broken.
  */
 export function faultOfSettling({ layout, from }: Step, n: number): string | null {
   return from[layout.lease(n)] === LEASE.LAPSED ? 'an acknowledgement counts after its lease' : null;
 }
 
 /**
- * Returns false if notification `n` is delivered, waits for an operator, or is being resent by an operator; otherwise
- * true.
+ * Returns whether notification `n` still has to be delivered. Returns false if the notification is delivered, waits for
+ * an operator, or is being resent by an operator.
  */
 function isOutstanding({ layout, from }: Step, n: number): boolean {
   if (from[layout.accepted(n)] || from[layout.event(n)] === EVENT.NONE) return false;
@@ -131,8 +131,8 @@ function isBeingMade(layout: Layout, state: Uint8Array, n: number): boolean {
 
 /**
  * Returns whether every committed event of an active partner is delivered or waits for an operator, and whether
- * operators' requests are fulfilled. The search checks that every state can lead to such a state without an operator,
- * so that no notification gets stuck.
+ * operators' requests are fulfilled. The search checks that from every state, such a state is possible without an
+ * operator. No notification can therefore get stuck.
  */
 export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false): boolean {
   const job = state[layout.job];
@@ -145,7 +145,7 @@ export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false
     if (state[layout.event(n)] === EVENT.COMMITTED) return false;
     if (subscription === SUBSCRIPTION.SUSPENDED) continue;
     const its = state[layout.state(n)];
-    // This notification is the only probe of its partner, and is retried until the service gives it up.
+    // This notification is the only probe of its partner. The service retries it until it gives the notification up.
     if (oneBadEvent && n === 0 && its === STATE.AUTO) continue;
     if (state[layout.trigger(n)] !== TRIGGER.NONE || its === STATE.PENDING || its === STATE.AUTO) return false;
     const item = state[layout.item(n)];

@@ -14,8 +14,8 @@ import { labelOf, type Step } from './delivery-step.js';
 import { faultOfFalling } from './promises.js';
 
 /**
- * Returns whether notification `n` is the latest probe of its partner. After the lease of a probe has expired, a second
- * worker may have claimed another probe.
+ * Returns whether notification `n` is the latest probe of its partner. After the lease of an earlier probe has expired,
+ * a second worker may have claimed another probe.
  */
 function isLatestProbe(step: Step, partner: number, n: number): boolean {
   const { layout, from } = step;
@@ -94,8 +94,9 @@ export function record(step: Step, w: number, n: number): void {
 }
 
 /**
- * Applies a successful response. It ends the time for which the partner answered only "busy", lets the service send
- * faster again, and shows that the partner is not the cause when other events fail repeatedly.
+ * Applies a successful response. The response ends the time for which the partner answered only "busy", and lets the
+ * service send faster again. If other events fail repeatedly, the response also shows that the partner is not the
+ * cause.
  */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
@@ -114,7 +115,7 @@ function answeredWell(step: Step, to: Uint8Array, n: number): void {
       to[layout.failures(m)] = SUSPECT + 1;
 }
 
-/** Applies the response "busy": after the pause, the notification is sent again unchanged. */
+/** Applies a "busy" response: after the pause, the service sends the same notification again. */
 function isBusy(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);

@@ -2,7 +2,7 @@
  * Searches all possible behaviour of a protocol, breadth first.
  *
  * States are byte arrays of equal length, stored consecutively in one buffer. A hash table with open addressing finds
- * the number of a state. Because of the breadth-first order, no path to a fault is shorter than the displayed one.
+ * the number of a state. Because the search is breadth-first, the displayed path to a fault is a shortest path.
  */
 
 /** Emits a step of the protocol from one state to another. */
@@ -10,8 +10,8 @@ export interface Emit {
   /**
    * Receives a step of the protocol.
    * @param label identifies the step, for `Protocol.describe`
-   * @param benign whether the step needs no fault, no operator and no new failure: progress must be possible by such
-   *   steps alone
+   * @param benign whether the step needs no fault, no operator and no new failure. Progress must be possible by benign
+   *   steps alone.
    * @param fault the promise that the step itself breaks; null if it breaks none
    */
   (to: Uint8Array, label: number, benign: boolean, fault: string | null): void;
@@ -20,7 +20,7 @@ export interface Emit {
 export interface Protocol {
   readonly size: number;
   initial(): Uint8Array;
-  /** Emits every step out of the state; the array that is passed to `emit` may be the same each time. */
+  /** Emits every step that leads out of the state. The array that is passed to `emit` may be the same each time. */
   expand(from: Uint8Array, emit: Emit): void;
   /** Returns the promise that the state breaks; null if it breaks none. */
   faultOf(state: Uint8Array): string | null;
@@ -107,7 +107,7 @@ function hash(bytes: Uint8Array, from: number, size: number): number {
   return (h ^ (h >>> 15)) >>> 0;
 }
 
-/** A list of numbers in a typed array, which is replaced by a larger one when it is full. */
+/** A list of numbers in a typed array. When the array is full, it is replaced with a larger array. */
 class Numbers {
   private values = new Int32Array(8192);
   length = 0;
@@ -126,7 +126,7 @@ class Numbers {
   }
 }
 
-/** Visits every reachable state, or at most `most` of them. */
+/** Visits every state that is possible, or at most `most` of these states. */
 export function search(protocol: Protocol, most = Infinity): Verdict {
   const store = new StateStore(protocol.size);
   const [cameFrom, cameBy] = [new Numbers(), new Numbers()];

@@ -1,7 +1,7 @@
 import { FLAG, HOLD, LEASE, ONLY_BUSY, PROBE, STATE, TRIGGER } from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
 
-/** Models the steps that happen without an operator: time, crashes, and the upkeep of the queue. */
+/** Models the steps that happen without an operator: passing time, crashes, and the upkeep of the queue. */
 export function timeSteps(step: Step): void {
   const { layout, from, world } = step;
   for (let n = 0; n < layout.count; n++) {
@@ -43,7 +43,7 @@ export function timeSteps(step: Step): void {
   for (let w = 0; w < layout.processes; w++) if (world.kills) crash(step, w);
 }
 
-/** Returns whether the lease may expire: while a request that started in time is running, its lease cannot expire. */
+/** Returns whether the lease may expire. A lease cannot expire while a request that started in time is running. */
 function mayLapse(step: Step, n: number): boolean {
   const { layout, from } = step;
   if (step.is('lease does not lapse')) return false;
@@ -78,7 +78,7 @@ function probeDue(step: Step, partner: number): void {
   step.take(labelOf(step.isDown(partner) ? 'others succeed' : 'others fail', partner), step.isDown(partner));
 }
 
-/** Kills a process (kill -9): its memory is lost, while its leases and its running attempts remain. */
+/** Kills a process (kill -9). Its memory is lost, while its leases and its running attempts remain. */
 function crash(step: Step, w: number): void {
   const { layout, from } = step;
   const to = step.copy();
@@ -100,8 +100,8 @@ function crash(step: Step, w: number): void {
 const LONG = 2;
 
 /**
- * Returns the two counters of a waiting time after one more unit: the counter of the protocol, and the counter of real
- * time.
+ * Returns a waiting time, increased by one unit. It consists of two counters: the counter of the protocol, and the
+ * counter of real time.
  */
 function longer(step: Step, waited: number, active: boolean): number {
   const [counted, counts] = [waited & 3, (waited >> 2) & 3];
@@ -120,7 +120,7 @@ function staysBusy(step: Step, partner: number): void {
 
 /**
  * Gives up an automatic retry after two units of time, if the partner was DOWN or answered only "busy" for that time.
- * Unsent events that wait because of a busy response are given up, too.
+ * An unsent event that waits because of a busy response is given up, too.
  */
 function giveUp(step: Step, n: number): void {
   const { layout, from, world } = step;

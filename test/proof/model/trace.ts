@@ -11,7 +11,7 @@ export type Observation =
 
 /**
  * The steps that are always observed before the first kill. After a kill, the steps in {@link ONLY_AFTER_A_KILL} may
- * happen unobserved: a lease expires, or an attempt is not observed.
+ * also happen: a lease expires, or an attempt is not observed.
  */
 const SEEN: ReadonlySet<StepName> = new Set<StepName>([
   'begin',
@@ -47,8 +47,8 @@ export class TraceChecker {
   private readonly root: Node;
 
   /**
-   * The model has a single worker, which represents all workers: a booking has only one running attempt at a time, and
-   * a restarted worker behaves like any other.
+   * The model has a single worker, which represents all workers. This is sufficient, because a booking has only one
+   * running attempt at a time, and a restarted worker behaves like any other.
    * @param events the number of the booking's events
    * @param blames whether an event that fails while others succeed is left to an operator
    */
@@ -65,7 +65,9 @@ export class TraceChecker {
     this.root = this.closed(states, false);
   }
 
-  /** Returns the index of the first observation that the model cannot explain; null if it can explain all. */
+  /**
+   * Returns the index of the first observation that the model cannot explain; null if it can explain all observations.
+   */
   firstUnexplained(trace: readonly Observation[]): number | null {
     let node = this.root;
     for (const [index, observation] of trace.entries()) {
@@ -92,7 +94,7 @@ export class TraceChecker {
     return this.closed(reached, disturbed || kill);
   }
 
-  /** Adds all states that can be reached by unobservable steps. */
+  /** Adds all states to which unobservable steps lead. */
   private closed(states: StateStore, disturbed: boolean): Node {
     for (let index = 0; index < states.count; index++)
       this.steps(states.at(index), (name, _n, to) => {

@@ -4,8 +4,8 @@ import { record } from './record-steps.js';
 import { faultOfClaim, faultOfPut } from './promises.js';
 
 /**
- * Models the steps from the event to the record of the last attempt (`delivery-statements.ts`, `translation.ts` and
- * `delivery-loop.ts`).
+ * Models the steps from the commit of an event to the record of its last attempt (`delivery-statements.ts`,
+ * `translation.ts` and `delivery-loop.ts`).
  */
 export function workerSteps(step: Step): void {
   const { layout, from } = step;
@@ -40,7 +40,7 @@ function isFirstOfEvent(step: Step, n: number): boolean {
   return step.layout.ofEvent(n)[0] === n;
 }
 
-/** Commits an event; the events of a booking commit in their order. */
+/** Commits an event. The events of a booking are committed in their order. */
 function commit(step: Step, n: number): void {
   const { layout, from } = step;
   if (from[layout.event(n)] !== EVENT.NONE || !isFirstOfEvent(step, n)) return;
@@ -65,7 +65,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // Only the worker that has performed the first half of the translation (ASKED) performs the second half.
+    // Only the worker that has performed the first half of the translation (ASKED) may perform the second half.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);
@@ -83,8 +83,8 @@ function translate(step: Step, w: number, n: number): void {
   }
   make(step, to, step.is('translation settles after the first partner') ? [n] : layout.ofEvent(n));
   step.take(labelOf('translate', n, w));
-  // A notification that can be sent immediately is claimed when it is created, if no event of the booking can precede
-  // it.
+  // A notification that can be sent immediately is claimed when it is created, unless an earlier event of the booking
+  // may have to be sent first.
   const atOnce = layout.ofEvent(n).filter((m) => mayBeSent(step, step.partnerOf(m)));
   if (atOnce.length === 0 || (sequence > 1 && !step.is('later events are born claimed'))) return;
   for (const m of atOnce) step.giveLease(to, w, m, 0);
@@ -134,7 +134,7 @@ function claim(step: Step, w: number, n: number): void {
   step.take(labelOf('claim', n, w), true, faultOfClaim(step, n));
 }
 
-/** Claims a row that an earlier read has found; only the row itself is checked again when it is locked. */
+/** Claims a row that an earlier read has found. When the row is locked, only the row itself is checked again. */
 function claimAsSeen(step: Step, w: number, n: number): void {
   if (!step.is('claim goes by what it saw before')) return;
   const { layout, from } = step;
@@ -145,8 +145,8 @@ function claimAsSeen(step: Step, w: number, n: number): void {
 }
 
 /**
- * Claims the probe of a DOWN partner: the oldest row whose turn it is, or else the job's oldest item. The same
- * statement moves the time of the next probe.
+ * Claims the probe of a DOWN partner: the oldest row that may be sent now, or else the oldest item of the bulk job. The
+ * same statement postpones the next probe.
  */
 function claimProbe(step: Step, w: number, n: number): void {
   const { layout, from } = step;
@@ -185,13 +185,13 @@ function claimProbe(step: Step, w: number, n: number): void {
 function begin(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
-  // The worker measures the age of a claim from a moment before it requested the claim, so that the measured age is
-  // never too low. A claim with a stale token is even older.
+  // The worker measures the age of its claim from a moment before the request for the claim, so that the measured age
+  // is never too low. A claim with a stale token is even older.
   const age = from[layout.token(w, n)] ? from[layout.lease(n)] : LEASE.LAPSED;
   const behind = age === LEASE.OLD && step.is('attempt begins by a clock that is behind');
   if (age !== LEASE.FRESH && !behind && !step.is('attempt begins at any age')) return;
   if (step.isWalled(partner) && !passesWall(step, from[layout.flags(w, n)])) return;
-  // A worker that knows that the partner failed or is busy sends nothing more until that outcome is recorded.
+  // A worker that has seen that the partner failed or is busy sends nothing more until this outcome is recorded.
   for (let m = 0; m < layout.count; m++)
     if (step.partnerOf(m) === partner && STOPS.includes(from[layout.hold(w, m)])) return;
   const flags = from[layout.flags(w, n)];

@@ -10,7 +10,7 @@ import { PollingPartner } from '../chaos/polling-partner.js';
 import type { Stop } from '../stops.js';
 
 const POLLS = 4;
-/** The time, in milliseconds, after which the failing partner changes between failing and working. */
+/** The time, in milliseconds, after which the failing partner switches between failing and working. */
 const FAILING_MS = 8_000;
 const BETWEEN_BOOKINGS_MS = 2_000;
 const SETTLE_MS = 120_000;
@@ -78,7 +78,7 @@ export class LaterFeatures {
     return [...this.polling.faults, ...this.load.faults];
   }
 
-  /** Waits until the partner that failed has received everything, and each message of the alert has been sent. */
+  /** Waits until the partner that failed has received everything, and all messages of the alert have been sent. */
   async settle(): Promise<void> {
     this.ends = true;
     await this.turns;

@@ -1,6 +1,6 @@
 /**
- * Makes a process run as the next release, which does not exist yet: `node --require next-release.js main.js` starts
- * the present release with the planted migrations of this file.
+ * Makes a process run as if it were the next release, which does not exist yet: `node --require next-release.js
+ * main.js` starts the present release with the planted migrations of this file.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { buildIndex } from '../../../src/platform/database/build-index.js';

@@ -2,27 +2,28 @@
  * Tests that two successive releases can use one database at the same time.
  *
  * Six processes of the earlier release share one PostgreSQL. Bookings are created, moved and cancelled continuously.
- * One after another, they are replaced by processes of the later release. The first new process migrates the database
- * while the remaining old processes write. Then the earlier release replaces the later one in the same way. As behind a
- * proxy, an old process gets no new request once it has been asked to end.
+ * Processes of the later release replace the six processes one after another. The first new process migrates the
+ * database while the remaining old processes write. Then the earlier release replaces the later one in the same way. As
+ * behind a proxy, an old process gets no new request once it has been asked to end.
  *
  * If each process had its own machine, the start of a process would take no processor time from the others. In this
- * test it does, although a new process starts at the lowest priority. Calls that are made while a process starts are
- * therefore reported in a separate figure.
+ * test, the processes share a machine, although a new process starts at the lowest priority. Calls that are made while
+ * a process starts are therefore reported in a separate figure.
  *
  * A second partner gets the same notifications. It polls them as soon as the first process of the later release runs,
  * and cannot poll while all processes run the earlier release. A third partner fails repeatedly, so that an alert sends
  * mails.
  *
- * With `--earlier FOLDER`, the earlier release is the build in this folder, and the later one is the present build.
- * Otherwise the earlier one is the present build, and the later one has planted migrations (next-release.ts).
+ * With `--earlier FOLDER`, the earlier release is the build in this folder, and the later release is the present build.
+ * Without this option, the earlier release is the present build, and the later release is the present build with
+ * planted migrations (next-release.ts).
  *
  * - faults: responses with 5xx, except 503 with `Retry-After`, and calls without a response;
  * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts), for each
  *   of the two partners;
  * - mails: the mails of the alert, each of which must be sent exactly once;
- * - p99: the p99 of the calls during the rolls while no process starts, as a multiple of the p99 in a quiet minute
- *   after the first roll, in which the same work was in progress.
+ * - p99: the p99 of the calls that are made during the rolls while no process starts. It is reported as a multiple of
+ *   the p99 in a quiet minute after the first roll, in which the same work was in progress.
  *
  * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default: 2 rolls, forward and back; the exit code is 1 when
  * anything is found, or the p99 is more than 1.5 times the p99 of the quiet minute; needs root on Linux)
@@ -54,13 +55,13 @@ const WORKERS = 4;
 /** The pause of each worker between two bookings, in milliseconds. */
 const REST_MS = 25;
 /**
- * The delay, in milliseconds, before a process is asked to end, so that calls that have already chosen the process can
- * connect to it.
+ * The delay, in milliseconds, before a process is asked to end. During this delay, calls that have already chosen the
+ * process can still connect to it.
  */
 const DRAIN_MS = 250;
 /**
- * The length of the pause after the start of a process, in milliseconds. Calls that the start delayed have ended by
- * then.
+ * The length of the pause after the start of a process, in milliseconds. Calls that were delayed by the start end
+ * during this pause.
  */
 const CALM_MS = 500;
 /** The time, in milliseconds, between the replacement of a process and the start of the next one (docs/upgrade.md). */
@@ -69,8 +70,8 @@ const MOST_RATIO = 1.5;
 /** Release 1.0 does not have the `partner` scope. */
 const SCOPES_OF_1_0 = SCOPES.filter((scope) => scope !== 'partner');
 /**
- * The compiled main program. The bundle (dist/main.js) is not used, because `--require` cannot change the modules in
- * it.
+ * The compiled main program. The bundle (dist/main.js) is not used, because `--require` cannot change the modules
+ * inside a bundle.
  */
 const PROGRAM = join(__dirname, '../../../src/main.js');
 const NEXT = ['--require', join(__dirname, 'next-release.js'), PROGRAM];

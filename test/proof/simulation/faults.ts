@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A fault for the simulation: a condition of the delivery code that is removed when the file is loaded. */
+/** A fault for the simulation: when the file is loaded, a condition is removed from the delivery code. */
 interface Planted {
   readonly name: string;
   /** The path of the compiled file, below `src`, in which the fault is planted. */
@@ -151,7 +151,7 @@ export const PLANTED: readonly Planted[] = [
 
 /**
  * Plants the fault with the given name in the compiled code.
- * @throws Error when the code has changed and the fault no longer applies: the list of faults must then be updated
+ * @throws Error when the code has changed and the fault no longer applies; update the list of faults in this case
  */
 export function plant(name: string): void {
   const fault = PLANTED.find((planted) => planted.name === name);

@@ -2,9 +2,7 @@ import type { Story } from './story.js';
 
 /** SQL: the condition that the subscription `s` has selected the event `e`. */
 const IS_SELECTED = `(e.data->>'change_reason' = ANY (s.change_reasons) OR e.data->>'change' = ANY (s.record_changes))`;
-/**
- * SQL: the entries of the change feed about an account's records, each with its number among the entries of its record.
- */
+/** SQL: selects the entries of the change feed about an account's records, numbered separately for each record. */
 const NUMBERED = `SELECT svc_eligiblity_id, change,
     row_number() OVER (PARTITION BY svc_eligiblity_id ORDER BY position) AS sequence,
     lag(change) OVER (PARTITION BY svc_eligiblity_id, change ~ '^RESULT', change ~ 'HELD|RELEASED' ORDER BY position) AS before
@@ -16,9 +14,7 @@ const NUMBERED = `SELECT svc_eligiblity_id, change,
 export class Judge {
   constructor(private readonly story: Story) {}
 
-  /**
-   * Reports a suspected broken promise, unless a bulk job or the partner's choice of events explains the observation.
-   */
+  /** Reports the suspected broken promises, except those that a bulk job or the partner's choice of events explains. */
   async lookInto(): Promise<void> {
     const { partners, service } = this.story;
     for (const { url, stream, sequences, promise } of partners.suspicions.splice(0)) {
@@ -38,8 +34,8 @@ export class Judge {
   }
 
   /**
-   * Checks that every event has reached each partner that selected the event, or waits for an operator. Also checks
-   * that the partner received every event that is stored as delivered, and that the counts of jobs are correct.
+   * Checks that each partner has received every event that it selected, except events that wait for an operator. Also
+   * checks that the partner received every event that is stored as delivered, and that the counts of jobs are correct.
    */
   async judge(): Promise<void> {
     const { partners, service } = this.story;

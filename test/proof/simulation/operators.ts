@@ -15,13 +15,15 @@ interface Subject {
 }
 
 /**
- * Simulates the operators: their actions on partners, waiting events and jobs. Checks that the service keeps its
- * promises to operators.
+ * Simulates the actions of operators on partners, waiting events and jobs. Checks that the service keeps its promises
+ * to operators.
  */
 export class SimulatedOperators {
-  /** The subscriptions and jobs for which a request of an operator is unanswered. */
+  /** The subscriptions and jobs with an operator's request that is not answered yet. */
   private readonly asked = new Set<string>();
-  /** The jobs whose pause or abort was answered, each with the number of attempts that had started by then. */
+  /**
+   * The jobs whose pause or abort was answered, each with the number of attempts that had started before the answer.
+   */
   private readonly stopped = new Map<string, number>();
 
   constructor(private readonly story: Story) {}
@@ -80,7 +82,9 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Starts a bulk job that resends or resolves a partner's waiting events, or replays its delivered events. */
+  /**
+   * Starts a bulk job, which either resends or resolves a partner's waiting events, or replays its delivered events.
+   */
   async startJob(): Promise<void> {
     const { chance, subscriptions, urls } = this.story;
     const kind = chance.pick(['RESEND', 'RESEND', 'REPLAY', 'RESOLVE'] as const);
@@ -90,7 +94,10 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Pauses, resumes or aborts a job. Once a pause or abort is answered, no attempt of the job may start. */
+  /**
+   * Pauses, resumes or aborts a job. Once the service has answered a pause or an abort, no attempt of the job may
+   * start.
+   */
   async steerJob(): Promise<void> {
     const jobs = await this.jobs(`state IN ('PREPARING', 'RUNNING', 'PAUSED')`);
     if (jobs.length === 0) return;
@@ -110,7 +117,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Resumes all partners, including those for which the request to suspend is not answered yet. */
+  /** Resumes all partners, including partners for which a request to suspend is not answered yet. */
   async resumeAll(): Promise<void> {
     const rows = await this.story.service.rows(`SELECT id, partner_url FROM subscriptions WHERE state = 'SUSPENDED'`);
     for (const { id, partner_url } of rows as { id: string; partner_url: string }[]) {

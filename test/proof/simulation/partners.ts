@@ -8,7 +8,7 @@ import type { Chance, FairSemaphore } from './turns.js';
 /** The Retry-After of a busy partner, in seconds. */
 const BUSY_S = 1;
 
-/** The attempts for an event, as the partner has observed them. */
+/** The observations of a partner about the attempts for one event. */
 interface Told {
   readonly sequence: number;
   id: string | null;
@@ -28,8 +28,8 @@ interface Told {
 }
 
 /**
- * An observation that seems to break a promise about some events of a booking or record. It is allowed if the partner
- * has not selected one of these events, or if a bulk job has resent or settled one of them.
+ * An observation that seems to break a promise about some events of a booking or record. The observation is allowed if
+ * the partner has not selected one of these events, or if a bulk job has resent or settled one of them.
  */
 export interface Suspicion {
   readonly url: string;
@@ -43,7 +43,7 @@ export class Broken extends Error {}
 /** Simulates the partners and the network, and records the attempts that each partner observes. */
 export class SimulatedPartners {
   readonly down = new Set<string>();
-  /** The addresses of the partners that are known to be suspended, each with the serial number of its suspension. */
+  /** The addresses of the partners whose suspension is acknowledged, each with the serial number of the suspension. */
   private readonly suspended = new Map<string, number>();
   private suspensions = 0;
   /** The mode in which a partner gets notifications; undefined while a request to change the mode is unanswered. */
@@ -54,7 +54,10 @@ export class SimulatedPartners {
   attempts = 0;
   broken: Broken | null = null;
   suspicions: Suspicion[] = [];
-  /** The time until which a process must not call a partner that it knows to be busy. */
+  /**
+   * The time until which a process must not call a partner, because the partner has answered the process that it is
+   * busy.
+   */
   private readonly walls = new Map<string, number>();
   private readonly told = new Map<string, Map<number, Told>>();
 
@@ -74,14 +77,14 @@ export class SimulatedPartners {
   }
 
   /**
-   * Records that the request to suspend the partner was answered, or that an operator requested to resume the partner.
+   * Records that the request to suspend the partner was answered, or that an operator has asked to resume the partner.
    */
   suspend(url: string, isSuspended: boolean): void {
     if (isSuspended) this.suspended.set(url, ++this.suspensions);
     else this.suspended.delete(url);
   }
 
-  /** Returns the serial number of the partner's suspension; null unless the partner is known to be suspended. */
+  /** Returns the serial number of the partner's suspension; null unless the suspension is acknowledged. */
   suspensionOf(url: string): number | null {
     return this.suspended.get(url) ?? null;
   }
@@ -90,7 +93,7 @@ export class SimulatedPartners {
     return this.ways.get(url)?.delivery === 'PUSH';
   }
 
-  /** Records that an operator requested a resend: the event may then arrive late, and perhaps twice. */
+  /** Records that an operator requested a resend. The event may then arrive out of order, and perhaps twice. */
   ask(url: string, stream: string, sequence: number): void {
     this.event(url, stream, sequence).asked = true;
   }
@@ -103,8 +106,8 @@ export class SimulatedPartners {
   ): Promise<AttemptOutcome> {
     const stream = streamOf(body);
     const asked = this.time.ms;
-    // For the simulated partner, the attempt ends after the subscription's wait time, even if the process that made it
-    // dies.
+    // The simulated partner ends the attempt after the subscription's wait time, even if the process that started the
+    // attempt dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
     // Waiting for a turn simulates the time that it takes to connect to the partner.
     const label = `${url} ${stream} ${headers['event-sequence']}`;

@@ -40,7 +40,9 @@ export class SimulatedPollers {
   private polled: Polled[] = [];
   /** The unanswered call of each caller, with its connection. */
   private readonly calls = new Map<number, { call: Call; connection: EventEmitter }>();
-  /** The callers that may hold leases without knowing it, because a response to them was lost. */
+  /**
+   * The callers to which a response was lost. Such a caller may hold leases of notifications that it never received.
+   */
   private readonly uncertain = new Set<number>();
   /**
    * For each caller and notification, the latest possible end of the caller's last lease. `polled` may name the wrong
@@ -57,7 +59,7 @@ export class SimulatedPollers {
     return this.calls.size > 0;
   }
 
-  /** Sends a call of one of the callers, or disconnects its unanswered call. */
+  /** Randomly chooses one of the callers. Sends a call of this caller, or disconnects the caller's unanswered call. */
   async act(): Promise<void> {
     const { chance, turns } = this.story;
     const caller = chance.below(CALLERS);
@@ -68,8 +70,8 @@ export class SimulatedPollers {
   }
 
   /**
-   * Helps to empty the partner's queue: the first call disconnects the unanswered polls, and each later call sends
-   * polls that do not wait for notifications.
+   * Helps to empty the partner's queue. The first call of this method disconnects the unanswered polls. Each later call
+   * sends polls that do not wait for notifications.
    */
   async drain(isFirst: boolean): Promise<void> {
     for (let caller = 0; caller < CALLERS; caller++) {
@@ -127,8 +129,9 @@ export class SimulatedPollers {
   }
 
   /**
-   * Records that the partner acknowledges or refuses a notification, because the service may act on it before it
-   * responds. After a lost response, the caller may hold a later lease of the notification without knowing it.
+   * Records that the partner acknowledges or refuses a notification. This is recorded before the service responds,
+   * because the service may act on the acknowledgement or the refusal before it responds. A caller to which a response
+   * was lost may hold a later lease of the notification without having received the notification.
    */
   private settles({ caller, refused, sentAt }: Call, one: Polled): void {
     if (one.caller === caller && sentAt <= one.lapsedAfter) one.end();
@@ -166,7 +169,7 @@ export class SimulatedPollers {
     }
   }
 
-  /** Begins an attempt, which ends with its lease; returns a function that ends it earlier. */
+  /** Records that an attempt begins, which ends with its lease. Returns a function that ends the attempt earlier. */
   private begins(id: string, stream: string, sequence: number, leasedUntil: number): () => void {
     const { partners, time } = this.story;
     this.story.tell(`${this.url} polls ${stream} ${sequence}`);
@@ -180,7 +183,7 @@ export class SimulatedPollers {
     return end;
   }
 
-  /** Checks that the service was right to accept, or to ignore, the acknowledgement or the refusal. */
+  /** Checks that the service was right to accept or to ignore the acknowledgement or the refusal. */
   private judge(call: Call, one: Polled, counts: boolean): void {
     const { partners, time } = this.story;
     if (one.caller !== call.caller) {

@@ -55,7 +55,7 @@ export class SimulatedRecords {
     this.story.tell(`create the record of ${candidate}`);
     this.execute(new CreateEligibility(account, modelOf(candidate, 'Lovelace'), new Faults()), async (record) => {
       const { svc_eligiblity_id: id } = record;
-      // The row of the record need not be locked here, because no other transaction knows the record yet.
+      // The row of the record need not be locked here, because no other transaction can see the record yet.
       await service.rows(
         `INSERT INTO result_revisions (svc_eligiblity_id, revision, account_code, source, body, body_hash, simulated,
            username, received_datetime)

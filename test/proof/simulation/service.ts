@@ -23,22 +23,22 @@ import type { SimulatedPartners } from './partners.js';
 import type { Chance, FairSemaphore } from './turns.js';
 
 /**
- * The conditions that the seed determines (random numbers, partners, database faults), as the simulated processes see
- * them.
+ * The conditions that the seed determines: random numbers, partners and database faults. The simulated processes run
+ * under these conditions.
  */
 export interface Surroundings {
   chance: Chance;
   partners: SimulatedPartners;
   /**
-   * The probability that the database refuses a statement; also the probability that the response to a statement is
-   * lost.
+   * The probability that the database refuses a statement. It is also the probability that the response to a statement
+   * is lost.
    */
   databaseFaults: number;
   running: boolean;
 }
 
 /**
- * The caller of operators' commands. A command without a caller has no access to any account, and therefore finds
+ * The caller of operators' commands. Without a caller, a command has no access to any account, and therefore finds
  * neither subscriptions nor notifications.
  */
 const OPERATOR: Caller = {
@@ -51,7 +51,8 @@ const OPERATOR: Caller = {
 };
 
 /**
- * SQL: creates a schema that PostgreSQL searches before pg_catalog, so that every statement reads the simulated clock.
+ * SQL: creates a schema with simulated functions for the time. PostgreSQL searches this schema before pg_catalog, so
+ * that every statement reads the simulated clock.
  */
 const CLOCK = [
   'CREATE SCHEMA simulated',
@@ -61,7 +62,7 @@ const CLOCK = [
     (name) =>
       `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
   ),
-  // In the simulation, set_config has no effect: PostgreSQL's timeouts would use real time, so turns.ts simulates them.
+  // In the simulation, set_config has no effect. PostgreSQL's timeouts would use real time, so turns.ts simulates them.
   `CREATE FUNCTION simulated.set_config(name text, value text, local boolean) RETURNS text LANGUAGE sql
      AS 'SELECT value'`,
 ];
@@ -83,7 +84,8 @@ export class SimulatedService {
     try {
       chmodSync(folder, 0o755);
       const fast = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
-      // Makes the server deterministic: no background work, and no plans that depend on earlier executions.
+      // These settings make the server deterministic. It has no background work, and no plans that depend on earlier
+      // executions.
       const steady = { autovacuum: 'off', plan_cache_mode: 'force_generic_plan', deadlock_timeout: '10ms' };
       const settings = { ...fast, ...steady };
       const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
@@ -113,7 +115,7 @@ export class SimulatedService {
     }
   }
 
-  /** Executes an operator's command, in the first process unless another one is given. */
+  /** Executes an operator's command. The first process executes it, unless another process is given. */
   execute<Result>(command: Command<Result>, process = 0): Promise<Result> {
     return processOf.run(process, () =>
       inTheNameOf(OPERATOR, null, () => this.apps[process].get(CommandBus, { strict: false }).execute(command)),
@@ -176,7 +178,7 @@ async function start(
   return app;
 }
 
-/** Makes every statement and its response wait for a turn; some statements are refused, and some responses are lost. */
+/** Makes every statement and its response wait for a turn. Some statements are refused, and some responses are lost. */
 function hinder(database: Database, turns: FairSemaphore, around: Surroundings): void {
   const lost = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   const around_ = <T>(work: (statement: Statement, values?: unknown[]) => Promise<T>) =>

@@ -1,6 +1,6 @@
 /**
- * Runs the real delivery loops of two processes with a simulated partner, network and clock, and a database that
- * refuses statements and loses responses. See docs/delivery.md.
+ * Runs the real delivery loops of two processes with a simulated partner, network and clock. The database refuses some
+ * statements and loses some responses. See docs/delivery.md.
  *
  * usage: npm run simulate [-- --seeds 500] [--from 1] [--fault NAME | --faults], or with --seed N
  */
@@ -19,9 +19,10 @@ const { values } = parseArgs({
   },
 });
 
-/** Runs the simulation for these seeds; returns whether every delivery guarantee held. */
+/** Runs the simulation for each of these seeds. Returns whether every delivery guarantee held. */
 async function simulate(from: number, to: number): Promise<boolean> {
-  // The simulation is loaded only after the fault was chosen, because a planted fault changes the code while it is loaded.
+  // A planted fault changes the service's code while the code is loaded. The code is therefore imported here, after the
+  // fault was chosen.
   const { SimulatedTime } = await import('./simulated-time.js');
   const { FairSemaphore } = await import('./turns.js');
   const { SimulatedService } = await import('./service.js');
@@ -48,7 +49,9 @@ async function simulate(from: number, to: number): Promise<boolean> {
   return true;
 }
 
-/** Returns whether every planted fault is found; prints a line with the seed for each fault. */
+/**
+ * Returns whether the simulation finds every planted fault. For each fault, prints a line with the seed that shows it.
+ */
 function findAll(): boolean {
   let all = true;
   for (const { name } of PLANTED) {

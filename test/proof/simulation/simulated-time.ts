@@ -11,8 +11,8 @@ interface Timer {
 export const processOf = new AsyncLocalStorage<number>();
 
 /**
- * Simulated time, which only advances explicitly. After `install`, it replaces Node's timers, clocks and random
- * numbers. Intervals never fire: the simulation starts the rounds itself.
+ * Simulated time, which advances only when `advance` is called. After `install`, it replaces Node's timers, clocks and
+ * random numbers. Intervals never fire, because the simulation itself starts the rounds.
  */
 export class SimulatedTime {
   private readonly timers = new Set<Timer>();
@@ -49,8 +49,8 @@ export class SimulatedTime {
       setInterval: () => ({ unref: () => undefined, ref: () => undefined }),
       clearInterval: () => undefined,
     });
-    // The compiled sources read `setTimeout` from the module's object at each call, so that the function can be
-    // replaced in this object.
+    // The compiled sources read `setTimeout` from the module's object at each call. Replacing the function in this
+    // object therefore takes effect everywhere.
     const promises = createRequire(__filename)('node:timers/promises') as { setTimeout: unknown };
     const pause = promises.setTimeout;
     this.uninstall = () => {
@@ -79,7 +79,8 @@ export class SimulatedTime {
   }
 
   /**
-   * Advances the time, and calls due timers in order. The timers of a stopped process run when the process continues.
+   * Advances the time, and calls due timers in order. The timers of a stopped process run only when the process
+   * continues.
    */
   advance(ms: number, isStopped: (process: number | undefined) => boolean): void {
     const until = this.elapsed + ms;

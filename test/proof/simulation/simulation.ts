@@ -22,20 +22,23 @@ const nodeCrypto = createRequire(__filename)('node:crypto') as {
 const ACTIONS = 340;
 const PULSE_MS = 250;
 const SWEEP_MS = 1_000;
-/** The length of a leap in time. It exceeds the length of any lease, which is the wait time plus 20 s. */
+/** The length of a leap in simulated time. It exceeds the length of any lease, which is the wait time plus 20 s. */
 const LEAP_MS = 26_000;
 const HEAL_MS = 15 * 60_000;
 /** The index of the partner that polls when a run begins. */
 const POLLING = 2;
 
-/** The record changes about which each subscription is notified, in the order of the partners' addresses. */
+/**
+ * The record changes about which each subscription is notified. The subscriptions are in the order of the partners'
+ * addresses.
+ */
 const SELECTED_CHANGES: readonly (readonly RecordChangeName[])[] = [
   RECORD_CHANGES,
   ['HELD', 'RELEASED', 'RESULT_HELD'],
   RECORD_CHANGES,
 ];
 
-/** A run of two processes, three partners, and a few bookings and records, determined by a seed. */
+/** A run of two processes, three partners, and a few bookings and records. A seed determines the run. */
 export class Simulation {
   private readonly story: Story;
   private readonly bookings: SimulatedBookings;
@@ -69,7 +72,9 @@ export class Simulation {
     return this.story.log;
   }
 
-  /** Runs the simulation; returns a description of the first broken delivery guarantee, or null. */
+  /**
+   * Runs the simulation. Returns a description of the first broken delivery guarantee; null if every guarantee held.
+   */
   async run(): Promise<string | null> {
     const { chance, partners } = this.story;
     await this.prepare();

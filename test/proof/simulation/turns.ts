@@ -33,13 +33,14 @@ interface Turn {
 }
 
 /**
- * The real time, in milliseconds, to wait for a statement's response before asking PostgreSQL why the statement waits.
+ * The real time, in milliseconds, to wait for the response to a statement. After this time, PostgreSQL is asked why the
+ * statement waits.
  */
 const LOOK_MS = 10;
-/** A time limit, in real time, that is so long that even a slow machine does not reach it. */
+/** A time limit, in milliseconds of real time. It is so long that even a slow machine does not exceed it. */
 const STUCK_MS = 120_000;
 /**
- * The maximum time, in milliseconds, that a statement waits for a lock: the service's statement_timeout within a
+ * The maximum time, in milliseconds, that a statement waits for a lock. It is the service's statement_timeout within a
  * transaction, and its lock_timeout outside of transactions.
  */
 const LONGEST_WAIT_MS = { inTransaction: 7_000, alone: 2_000 };
@@ -56,7 +57,7 @@ interface Activity {
   readonly inTransaction: boolean;
 }
 
-/** The members of a connection of `pg` that @types/pg lacks. */
+/** A connection of `pg`, with the members that @types/pg does not declare. */
 type Connected = Client & { processID: number | null; connection: { stream: { destroyed: boolean } } };
 type Query = (text: string, values?: unknown[]) => Promise<{ rows: Activity[] }>;
 
@@ -84,7 +85,7 @@ export class FairSemaphore {
     for (const name of ['query', 'connect'] as const) client[name] = this.counted(client[name]);
   }
 
-  /** Sets the connection over which the semaphore asks PostgreSQL why statements wait. */
+  /** Sets the connection that the semaphore uses to ask PostgreSQL why statements wait. */
   readonly ask: (over: Client) => void;
 
   get hasAny(): boolean {
@@ -139,7 +140,7 @@ export class FairSemaphore {
     this.blocked.clear();
   }
 
-  /** Cancels the statements that will have waited for a lock for their maximum duration at the given simulated time. */
+  /** Cancels the statements whose maximum duration of waiting for a lock ends by the given simulated time. */
   async expire(at: number): Promise<void> {
     const late = [...this.blocked].filter(([, { since, most }]) => since + most <= at);
     if (late.length === 0) return;
@@ -159,7 +160,9 @@ export class FairSemaphore {
     });
   }
 
-  /** Returns whether all unanswered statements wait, directly or not, for transactions whose owners are idle. */
+  /**
+   * Returns whether every unanswered statement waits, directly or indirectly, for a transaction whose owner is idle.
+   */
   private async isBlocked(): Promise<boolean> {
     const asked = [...this.onTheWay.keys()];
     const { rows } = await this.monitor(ACTIVITY);
@@ -171,8 +174,7 @@ export class FairSemaphore {
     };
     const pids = asked.map(({ processID }) => processID ?? 0);
     if (!pids.every((pid) => (activity.get(pid)?.by.length ?? 0) > 0 && waits(pid, []))) return false;
-    // If statements were answered or sent while PostgreSQL was asked which statements wait, PostgreSQL must be asked
-    // again.
+    // If statements were answered or sent in the meantime, PostgreSQL must be asked again which statements wait.
     if (asked.length !== this.onTheWay.size || !asked.every((client) => this.onTheWay.has(client))) return false;
     const since = this.time.ms;
     this.blocked = new Map(

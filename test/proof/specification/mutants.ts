@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { VIOLATIONS, type Violation } from './violations';
 
 /**
- * Plants each violation of the specification in a copy of the sources, one at a time, and runs the test of the sentence
- * that it violates. The exit code is 1 unless the tests find each violation and pass without a violation.
+ * Plants each violation of the specification in a copy of the sources, one at a time. For each violation, runs the test
+ * of the sentence that it violates. The exit code is 1 unless the tests find each violation and pass without a
+ * violation.
  *
  * usage: npm run mutants [-- SENTENCE …]
  */
@@ -33,8 +34,8 @@ function copy(): string {
       filter: (path) => !path.includes('/node_modules'),
     });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  // Replaces the scripts that build the console and the client's types by empty files, because no test of a sentence
-  // needs their output.
+  // The scripts that build the console and the client's types are replaced with empty files, because no test of a
+  // sentence needs their output.
   writeFileSync(join(folder, 'scripts/build-console.mjs'), '');
   writeFileSync(join(folder, 'scripts/client-types.mjs'), '');
   return folder;
@@ -59,7 +60,7 @@ async function isCaught(folder: string, { sentence, file, from, to }: Violation)
   writeFileSync(path, source.replace(from, to));
   try {
     const { passed, output } = await passes(folder, [sentence]);
-    // A suite that failed to run does not count as a detection.
+    // A violation counts as found only if a test has failed. A suite that did not run does not count.
     return !passed && output.includes(`› ${sentence} `) && !output.includes('Test suite failed to run');
   } finally {
     writeFileSync(path, source);

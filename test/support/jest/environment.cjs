@@ -1,6 +1,6 @@
-// Runs test files in Node's own context instead of one context for each file, so that the libraries that a worker loads
-// once (runtime.cjs) and the test files have the same `Error`, `Date` and `Reflect`. Without this file and runtime.cjs,
-// Jest would need transforms for the libraries that are ES modules.
+// Runs all test files in Node's own context, instead of a separate context for each file. The test files and the
+// libraries, which a worker loads only once (runtime.cjs), then have the same `Error`, `Date` and `Reflect`. Without
+// this file and runtime.cjs, Jest would need transforms for the libraries that are ES modules.
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
 
@@ -8,7 +8,10 @@ const { TestEnvironment } = require('jest-environment-node');
 const OWN_CONTEXT = Object.freeze({});
 
 const { compileFunction } = vm;
-/** The compiled modules of the project by file name. Each test file runs them anew without compiling them again. */
+/**
+ * The compiled modules of the project by file name. Each test file runs these modules again, without compiling them
+ * again.
+ */
 const compiled = new Map();
 
 vm.compileFunction = (code, parameters, options = {}) => {
@@ -26,7 +29,7 @@ module.exports = class OwnContext extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
     const { env, exit, getBuiltinModule } = process;
-    // Jest replaces these functions of the process for each test file; they are restored afterwards.
+    // Jest replaces these functions of the process for each test file. They are restored after the test file.
     this.before = {
       names: new Set(Object.keys(globalThis)),
       env: { ...env },

@@ -1,13 +1,13 @@
-// Loads libraries with Node's own `require`, once for each worker instead of once for each test file. The modules of
-// the project are loaded by Jest for each test file, so that no state of these modules outlives the test file.
+// Loads libraries with Node's own `require`, once for each worker instead of once for each test file. Jest loads the
+// modules of the project for each test file, so that no state of these modules is kept for the next test file.
 const { createRequire, isBuiltin } = require('node:module');
 const { dirname, sep } = require('node:path');
 const { default: Runtime } = require('jest-runtime');
 
 const INSTALLED = `${sep}node_modules${sep}`;
 /**
- * The loaded libraries, by the importing folder and the imported name; null if the name is that of a module of the
- * project.
+ * The loaded libraries, by the folder of the importing module and the imported name. The value is null if the name
+ * refers to a module of the project.
  */
 const libraries = new Map();
 

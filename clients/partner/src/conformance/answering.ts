@@ -6,7 +6,8 @@ const MALFORMED = 'Answer 400 or 415, never 500, to an invalid request';
 const PARALLEL = 16;
 
 /**
- * Situations that check whether the partner accepts all valid requests, refuses malformed ones, and responds in time.
+ * Situations that check whether the partner accepts all valid requests, refuses malformed requests, and responds in
+ * time.
  */
 export const answering: readonly Situation[] = [
   {

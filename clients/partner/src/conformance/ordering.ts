@@ -4,7 +4,7 @@ import type { Situation } from './scene.js';
 const MEANING = 'marks the notification as delivered';
 const REPEAT = 'keep the ids that you have processed, and answer 200 to a repetition.';
 
-/** Builds a situation in which a booking has the given events, which are sent in order. */
+/** Builds a situation in which the notifications about the given events of one booking are sent in order. */
 const life = (title: string, ...reasons: ChangeReason[]): Situation => ({
   title,
   sentence: MEANING,

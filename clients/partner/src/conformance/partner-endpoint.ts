@@ -24,18 +24,21 @@ export interface EndpointAnswer {
   durationMs: number;
 }
 
-/** Thrown when the partner did not respond, or responded too late; the message says which. */
+/** Thrown when the partner did not respond, or responded too late. The message says which of the two happened. */
 export class NoAnswer extends Error {}
 
-/** Calls the endpoint under test as the service does: with PUT, with verified TLS, without following redirects. */
+/**
+ * Sends PUT requests to the endpoint under test as the service does. Certificates are verified, and redirects are not
+ * followed.
+ */
 export class PartnerEndpoint {
   private readonly address: URL;
   private readonly agent: HttpAgent;
 
   /**
    * Prepares requests to the endpoint under test.
-   * @throws TypeError unless the address is a plain https URL; for a first try, an http address on this machine is
-   * allowed
+   * @throws TypeError unless the address is an https URL without a query, a fragment or a password; for a first try, an
+   * http address on this machine is allowed
    */
   constructor(private readonly options: EndpointOptions) {
     const url = new URL(options.url);
@@ -49,7 +52,7 @@ export class PartnerEndpoint {
   }
 
   /**
-   * Sends a PUT to the endpoint under test, and returns its response.
+   * Sends a PUT request to the endpoint under test, and returns the response.
    * @param slowly `sent` if the body is sent slowly in small chunks, `read` if the response is read slowly in small
    * chunks
    */

@@ -1,4 +1,6 @@
-/** Tests a partner's endpoint and prints its faults: `npm run conformance -- --url https://… --secret whsec_…`. */
+/**
+ * Tests a partner's endpoint, and prints its faults. Usage: `npm run conformance -- --url https://… --secret whsec_…`.
+ */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { keyOf } from '../signature.js';

@@ -7,7 +7,7 @@ import { NoAnswer, type EndpointAnswer, type PartnerEndpoint } from './partner-e
 export class Fault extends Error {}
 
 export interface Known {
-  /** A candidate and an exam that the partner knows. */
+  /** The id of a candidate in the partner's system. An exam with the code `examCode` must also exist there. */
   candidateId: string;
   examCode: string;
   clientEligibilityId?: string | undefined;
@@ -23,7 +23,7 @@ export interface Prepared {
 export interface Sending {
   secrets?: readonly string[];
   timestampS?: number;
-  /** The headers to add to the request; the value undefined removes a header. */
+  /** The headers to add to the request. The value undefined removes a header. */
   headers?: Record<string, string | undefined>;
   /** The body to send instead of the body that was signed. */
   body?: Buffer;
@@ -32,8 +32,8 @@ export interface Sending {
 }
 
 /**
- * A situation that every partner meets eventually, and the sentence in docs/notifications.md that prescribes the
- * reaction.
+ * A situation that every partner meets eventually. `sentence` is the sentence in docs/notifications.md that prescribes
+ * the partner's behaviour in this situation.
  */
 export interface Situation {
   title: string;
@@ -42,7 +42,7 @@ export interface Situation {
   play(scene: Scene): Promise<void>;
 }
 
-/** Provides new bookings and the partner's endpoint for playing a situation. */
+/** Creates bookings for a situation, and sends their notifications to the partner's endpoint. */
 export class Scene {
   constructor(
     private readonly endpoint: PartnerEndpoint,
@@ -81,7 +81,7 @@ export class Scene {
     }
   }
 
-  /** Expects that the partner accepts the notification: it must answer with status 200. */
+  /** Sends the notification, and throws a Fault unless the partner answers with status 200. */
   async taken(prepared: Prepared, sending: Sending = {}): Promise<EndpointAnswer> {
     const answer = await this.send(prepared, sending);
     if (answer.status === 200) return answer;
@@ -89,7 +89,7 @@ export class Scene {
     throw new Fault(`${change_reason} with event-sequence ${prepared.sequence} was ${told(answer)} instead of 200`);
   }
 
-  /** Expects that the notification is refused with one of the given statuses. */
+  /** Sends the notification, and throws a Fault unless the partner refuses it with one of the given statuses. */
   async refused(prepared: Prepared, statuses: readonly number[], sending: Sending): Promise<void> {
     const answer = await this.send(prepared, sending);
     if (!statuses.includes(answer.status))
@@ -110,7 +110,7 @@ export class Booking {
 
   constructor(private readonly known: Known) {}
 
-  /** Returns the next event of the booking; an undefined value in `changes` removes the member. */
+  /** Returns a notification about the next event of the booking. An undefined value in `changes` removes the member. */
   next(change_reason: ChangeReason, changes: Record<string, unknown> = {}, spaces?: number): Prepared {
     const { candidateId, examCode, clientEligibilityId } = this.known;
     this.sequence += 1;
@@ -139,7 +139,7 @@ export class Booking {
     };
   }
 
-  /** Skips the given number of sequence numbers, as if the partner had not subscribed to their events. */
+  /** Skips sequence numbers, as if they belonged to events to which the partner had not subscribed. */
   skip(count: number): void {
     this.sequence += count;
   }

@@ -20,7 +20,8 @@ const sample: Situation = {
       location_code: 'SAMPLE-SITE',
     });
     await scene.taken(sampled);
-    // An operator may verify a subscription repeatedly; each sample notification has its own id.
+    // An operator may verify a subscription repeatedly, so the partner must also accept a sample notification with
+    // another id.
     await scene.taken({ ...sampled, id: randomUUID() });
   },
 };

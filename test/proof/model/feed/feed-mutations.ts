@@ -1,6 +1,6 @@
 /**
- * The mutations of the change feed's protocol. Each removes a part of the protocol. `because` gives the reason why the
- * part is needed, and `shownBy` the configuration in which the model finds a broken promise.
+ * The mutations of the change feed's protocol. Each mutation removes a part of the protocol. `because` gives the reason
+ * why the part is needed. `shownBy` names the configuration in which the model finds a broken promise.
  */
 export const FEED_MUTATIONS = {
   'a place is the own id alone': {

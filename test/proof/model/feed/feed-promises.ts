@@ -2,11 +2,11 @@ import { bitsOf, isRunning, PHASE, READING, type FeedState } from './feed-state.
 import { RETENTION, type FeedStep } from './feed-step.js';
 
 /**
- * The promises of the change feed. They use only terms that a reader of the feed can observe, not the internal
- * conditions of the protocol.
+ * The promises of the change feed. Each promise describes behaviour that a reader of the feed can observe, and no
+ * internal condition of the protocol.
  */
 
-/** Returns whether the reader must find the entry in the current page or a later one. */
+/** Returns whether the reader must find the entry in the current page or in a later page. */
 function isOwed(step: FeedStep, { transactions, reader }: FeedState, n: number): boolean {
   return transactions[n].phase === PHASE.COMMITTED && step.isAsked(n) && !(reader.excused & (1 << n));
 }

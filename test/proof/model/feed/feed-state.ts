@@ -1,13 +1,14 @@
 /**
- * A state of the change feed's model. Every number is a byte: states are compared as byte arrays (state-search.ts).
+ * A state of the change feed's model. Every number is a byte, because states are compared as byte arrays
+ * (state-search.ts).
  *
- * Time advances in ticks. A tick stands for a day, the time that the feed allows for a late transaction. The model
+ * Time advances in ticks. A tick stands for a day, which is the longest time that a transaction may last. The model
  * compresses longer times: its month has only two ticks.
  */
 
 /**
  * The phases of a transaction that writes one entry. PLACED: the writing statement has taken its snapshot, but the
- * entry has no position yet. ENDED: rolled back, or lost in a crash or a restore.
+ * entry has no position yet. ENDED: the transaction was rolled back, or was lost in a crash or a restore.
  */
 export const PHASE = { NONE: 0, BEGUN: 1, LOCKED: 2, PLACED: 3, WRITTEN: 4, COMMITTED: 5, ENDED: 6 } as const;
 /** The phases of the reader. WAITING: the request waits for transactions that were running when the request arrived. */
@@ -27,8 +28,8 @@ const DATABASE = [
   /** The number of crashes, failovers and restores that have happened so far. */
   'failures',
   /**
-   * The entries that the backup contains, as bits, and the counters at the moment of the backup. `backupXid` is 0 while
-   * there is no backup.
+   * The entries that the backup contains, as bits, and the counters at the time of the backup. `backupXid` is 0 while
+   * no backup exists.
    */
   'backup',
   'backupXid',
@@ -36,7 +37,7 @@ const DATABASE = [
   'backupTimeline',
 ] as const;
 /**
- * The values that a reader's request keeps from its first statement until its response, such as the time of its
+ * The values that a request of the reader keeps from its first statement until its response, such as the time of its
  * arrival.
  */
 export const REQUEST = [
@@ -49,8 +50,8 @@ export const REQUEST = [
 ] as const;
 const READER = [
   'phase',
-  // The reader's cursor: the values that locate the last entry of the last page, and one more than the index of this
-  // entry. Times are stored as ticks plus 1; 0 means that the cursor contains no time.
+  // The reader's cursor. Its values locate the last entry of the last page, and include the index of this entry plus 1.
+  // Times are stored as ticks plus 1; 0 means that the cursor contains no time.
   'generation',
   'place',
   'position',
@@ -59,8 +60,8 @@ const READER = [
   'told',
   'given',
   ...REQUEST,
-  // Three sets of entries, as bits: the entries that a page has contained, those that no page need contain, and those
-  // that no page may contain.
+  // Three sets of entries, as bits: the entries that a page has contained, the entries that no page needs to contain,
+  // and the entries that no page may contain.
   'seen',
   'excused',
   'before',

@@ -11,21 +11,21 @@ export const LATE = 1;
 export interface FeedConfiguration {
   readonly name: string;
   /**
-   * The changes, one per transaction, such as `aE bR`. The first letter names the record, and the second the kind of
-   * change.
+   * The changes, one per transaction, such as `aE bR`. The first letter of each change names the record, and the second
+   * letter the kind of change.
    */
   readonly changes: string;
   readonly limit: number;
-  /** The kind of changes that the reader asks for; if omitted, the reader asks for every kind. */
+  /** The kind of changes that the reader asks for. If it is omitted, the reader asks for every kind. */
   readonly kind?: string;
-  /** The numbers of crashes with a restart, and of promotions of a synchronous standby, that may happen. */
+  /** The number of crashes with a restart, and the number of promotions of a synchronous standby, that may happen. */
   readonly crashes?: number;
   readonly failovers?: number;
   /** Whether the model makes a backup of the database and restores it. */
   readonly restores?: boolean;
   /** The number of ticks of time that may pass in the model. */
   readonly ticks?: number;
-  /** The ticks by which the clock of the service is ahead of the database's. */
+  /** The number of ticks by which the clock of the service is ahead of the database's clock. */
   readonly ahead?: number;
 }
 
@@ -61,8 +61,8 @@ export function readFeedLabel(label: number): { name: FeedStepName; n: number } 
 }
 
 /**
- * The bounds of a snapshot: every transaction with an id below `xmin` has ended, and every transaction with an id below
- * `xmax` had begun.
+ * The bounds of a snapshot. When the snapshot was taken, every transaction with an id below `xmin` had ended, and every
+ * transaction with an id below `xmax` had begun.
  */
 export interface Snapshot {
   readonly generation: number;
@@ -146,7 +146,7 @@ export class FeedStep {
   }
 }
 
-/** Returns the generation: the epoch of the database, combined with the timeline of its log. */
+/** Returns the generation of the feed, which combines the epoch of the database with the timeline of its log. */
 export function generationOf({ database }: FeedState): number {
   return database.epoch * 16 + database.timeline;
 }

@@ -19,9 +19,9 @@ export type Operation = Timed &
 /**
  * Finds the first operation that the model cannot explain.
  *
- * @param operations the operations of all writers and of one reader; transactions are numbered in the order of their
- *   ids, from 0, and ids and positions count from 1
- * @returns null when the run is a path of the model
+ * @param operations the operations of all writers and of one reader. Transactions are numbered from 0, in the order of
+ *   their ids. Ids and positions are counted from 1.
+ * @returns null when the model can explain the whole run
  */
 export function firstUnexplained(configuration: FeedConfiguration, operations: readonly Operation[]): Operation | null {
   return firstUnexplainedBy(new FeedModel(configuration), operations, effectOf);
@@ -52,9 +52,7 @@ function effectOf(operation: Operation, label: number, from: Uint8Array, to: Uin
   }
 }
 
-/**
- * Returns whether exactly the given entries have reached the reader between the two states, in the order of the feed.
- */
+/** Returns whether the reader got exactly the given entries between the two states, in the order of the feed. */
 function lists(entries: readonly number[], from: Uint8Array, to: Uint8Array): boolean {
   const { transactions, reader } = decode(to);
   const listed = reader.seen & ~decode(from).reader.seen;

@@ -10,12 +10,12 @@ import {
   type Snapshot,
 } from './feed-step.js';
 
-/** The highest position, which is after every entry with the same transaction id. */
+/** A position that is higher than the position of every entry with the same transaction id. */
 const BEHIND = 255;
 
 /**
- * Emits the steps of a reader that follows the pages of the feed. A request checks again until every transaction that
- * was running at its arrival has ended.
+ * Emits the steps of a reader that follows the pages of the feed. A request repeats its check until every transaction
+ * that was running at the request's arrival has ended.
  */
 export function readerSteps(step: FeedStep): void {
   const { reader } = step.state;
@@ -48,7 +48,7 @@ function arrival(step: FeedStep, asksNow: boolean): Partial<Reader> {
   };
 }
 
-/** Checks the transactions once: the request then waits, is answered, or is refused. */
+/** Checks the transactions once. Afterwards, the request waits, is answered, or is refused. */
 function look(step: FeedStep, name: FeedStepName, arrived: Partial<Reader>): void {
   const request: Reader = { ...step.state.reader, ...arrived };
   const { snapshot } = step;
@@ -67,7 +67,8 @@ function look(step: FeedStep, name: FeedStepName, arrived: Partial<Reader>): voi
     step.take(feedLabel(name), ({ reader }) => {
       Object.assign(reader, request, { phase: READING.WAITING });
     });
-  // After its maximum waiting time, the request is answered in any case.
+  // After its maximum waiting time, a request is answered even if some transactions that it waits for are still
+  // running.
   step.take(feedLabel(request.asksNow ? 'answer now' : 'answer'), (to) => {
     const fault = request.asksNow
       ? answerNow(step, to, request, hasSettled || step.is('now does not wait'))

@@ -1,7 +1,10 @@
 import { bitsOf, isRunning, PHASE, READING, type FeedState } from './feed-state.js';
 import { feedLabel, generationOf, LATE, MONTH, RETENTION, type FeedStep, type FeedStepName } from './feed-step.js';
 
-/** Emits the steps of transactions: each gets its id, locks its record, writes its entry, and commits or rolls back. */
+/**
+ * Emits the steps of transactions. Each transaction gets its id, locks its record, writes its entry, and commits or
+ * rolls back.
+ */
 export function writerSteps(step: FeedStep): void {
   const { transactions } = step.state;
   for (const [n, { phase }] of transactions.entries()) {
@@ -142,7 +145,7 @@ function backUp(step: FeedStep): void {
 
 /**
  * Restores the backup in one of three ways: as a copied folder on the same timeline, as a folder with its log on a new
- * timeline, or as a dump in a new cluster, whose transaction ids start anew.
+ * timeline, or as a dump into a new cluster. In a new cluster, transaction ids start again from the beginning.
  */
 function restore(step: FeedStep, way: FeedStepName): void {
   step.take(

@@ -2,9 +2,9 @@ import { ROW } from './records-state.js';
 import { recordsLabel, type RecordsStep } from './records-step.js';
 
 /**
- * Emits the steps that change subscriptions. A trigger updates the subscription's row in `event_listeners` in the same
- * transaction. No other transaction waits for this transaction or reads its uncommitted changes. In the model, the
- * whole transaction is therefore one step.
+ * Emits the steps that change subscriptions. In the same transaction, a trigger updates the subscription's row in
+ * `event_listeners`. No other transaction waits for this transaction or reads its uncommitted changes. In the model,
+ * the whole transaction is therefore one step.
  */
 export function listenerSteps(step: RecordsStep): void {
   for (const [s, { selected, listed }] of step.state.subscriptions.entries()) {

@@ -1,6 +1,6 @@
 /**
- * The mutations of the protocol of records' events. Each removes a part of the protocol. `because` gives the reason why
- * the part is needed, and `shownBy` the configuration in which the model finds a broken promise.
+ * The mutations of the protocol of records' events. Each mutation removes a part of the protocol. `because` gives the
+ * reason why the part is needed. `shownBy` names the configuration in which the model finds a broken promise.
  */
 export const RECORDS_MUTATIONS = {
   'the listeners are read before the lock': {

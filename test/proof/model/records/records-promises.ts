@@ -2,8 +2,8 @@ import { isStored, ROW, type RecordsState, type Translator } from './records-sta
 import type { RecordsStep } from './records-step.js';
 
 /**
- * The promises about the events of records. They use only terms that partners with subscriptions and operators can
- * observe.
+ * The promises about the events of records. Each promise describes behaviour that operators, and partners with
+ * subscriptions, can observe.
  */
 
 const NAMED = 'an erased person is still named';
@@ -26,9 +26,7 @@ export function faultOfCommit(step: RecordsStep, to: RecordsState, n: number): s
   return isErased && isNamed ? NAMED : null;
 }
 
-/**
- * Returns the promise that a translation breaks when it settles the events that it has taken; null if it breaks none.
- */
+/** Returns the promise that a translation breaks when it settles its events; null if it breaks none. */
 export function faultOfTranslation({ changes }: RecordsState, { taken, found }: Translator): string | null {
   // The second statement may only translate events that the first statement has found. The service encrypts the ids of
   // these events' feed entries between the two statements.

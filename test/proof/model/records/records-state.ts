@@ -1,12 +1,12 @@
 /**
- * A state of the model of records' events. Every number is a byte: states are compared as byte arrays
+ * A state of the model of records' events. Every number is a byte, because states are compared as byte arrays
  * (state-search.ts).
  */
 
 /**
  * The phases of a transaction that changes a record. READ: the statement that writes the change has taken its snapshot.
- * ENDED: rolled back, possibly because its process ended. LOST: committed by a process that ended before it published
- * the events.
+ * ENDED: the transaction was rolled back, possibly because its process ended. LOST: the transaction was committed by a
+ * process that ended before it published the events; LOST occurs only in a mutation.
  */
 export const PHASE = { NONE: 0, BEGUN: 1, LOCKED: 2, READ: 3, WRITTEN: 4, COMMITTED: 5, ENDED: 6, LOST: 7 } as const;
 /** The states of a row in the outbox. WRITTEN: the transaction is not committed. */
@@ -39,32 +39,43 @@ const CHANGE = [
   /** Whether the event contains personal data. */
   'isNamed',
   /**
-   * The subscriptions that have a notification of the event, and those whose notification contains personal data, as
-   * bits.
+   * The subscriptions that have a notification of the event, and the subscriptions whose notification contains personal
+   * data. Both are stored as bits.
    */
   'notified',
   'named',
   /** The notifications that a running erasure has rewritten, as bits. */
   'cleared',
 ] as const;
-/** A subscription: the index of its current version, and the index of the version in its row of `event_listeners`. */
+/**
+ * The values of a subscription: the index of its current version, and the index of the version in its row of
+ * `event_listeners`.
+ */
 const SUBSCRIPTION = ['selected', 'listed'] as const;
 /**
- * A record: its last event number in `event_streams`, the number of changes that were made while a subscription of the
- * account selected any change, and whether the record was erased.
+ * The values of a record: its last event number in `event_streams`, the number of changes that were made while a
+ * subscription of the account selected any change, and whether the record was erased.
  */
 const RECORD = ['sequence', 'heard', 'isErased'] as const;
 const TRANSLATOR = [
   'phase',
   'record',
   'upTo',
-  /** The events that the first statement has found, and those that the second statement has yet to lock, as bits. */
+  /**
+   * The events that the first statement has found, and the events that the second statement has yet to lock, as bits.
+   */
   'found',
   'open',
-  /** The versions of the subscriptions in the snapshot of the second statement, and in that of the first. */
+  /**
+   * The versions of the subscriptions in the snapshot of the second statement, and in the snapshot of the first
+   * statement.
+   */
   'seen',
   'seenFirst',
-  /** The events that are locked, those that are translated, and those whose data contain personal data, as bits. */
+  /**
+   * Three sets of events, as bits: the locked events, the translated events, and the events whose data contain personal
+   * data.
+   */
   'locked',
   'taken',
   'names',

@@ -6,14 +6,15 @@ import { decode, encode, PHASE, sizeOf, type RecordsState, type Sizes } from './
 export interface RecordsConfiguration {
   readonly name: string;
   /**
-   * The transactions, such as `aU aUH bH`: in each word, the letter of the record, then a letter for each change. `X`
-   * erases the record. A change with a lower-case letter is made by a process of the earlier release, which raises no
-   * events.
+   * The transactions, such as `aU aUH bH`. Each word contains the letter of the record, followed by a letter for each
+   * change. `X` erases the record. A change with a lower-case letter is made by a process of the earlier release, which
+   * raises no events.
    */
   readonly changes: string;
   /**
-   * The versions of each subscription: the changes that it selects, such as `0 UH 0`. `0` selects none, as a deleted
-   * subscription does. `*` marks a version that a process of the earlier release makes.
+   * The versions of each subscription, such as `0 UH 0`. Each word contains the letters of the changes that the version
+   * selects. The word `0` selects no changes, as if the subscription were deleted. `*` marks a version that a process
+   * of the earlier release writes.
    */
   readonly subscriptions: readonly string[];
   readonly translators: number;
@@ -48,7 +49,7 @@ export function readRecordsLabel(label: number): { name: RecordsStepName; n: num
   return { name: STEPS[label >> 8], n: label & 15, other: (label >> 4) & 15 };
 }
 
-/** A transaction of the configuration: its record, its kind and its changes, which are the same in all states. */
+/** A transaction of the configuration, with its record, its kind and its changes. These are the same in all states. */
 interface Script {
   readonly record: number;
   readonly isErasure: boolean;
@@ -135,7 +136,7 @@ export class RecordsStep {
     return this.bits((s) => this.selects(s, (versions >> (s * BITS_OF_VERSION)) & 3, change));
   }
 
-  /** Returns the subscriptions that selected the change at any time since the given versions, as bits. */
+  /** Returns the subscriptions that selected the change in the given versions or in any later version, as bits. */
   selectingSince(versions: number, to: RecordsState, change: number): number {
     return this.bits((s) => {
       for (let at = (versions >> (s * BITS_OF_VERSION)) & 3; at <= to.subscriptions[s].selected; at++)

@@ -20,11 +20,13 @@ export type Operation = Timed & { readonly n: number } & (
      */
     | { readonly what: 'write'; readonly numbers: readonly number[] }
     /**
-     * The first statement of a translator: the last event that it was asked to translate, and the events that it found.
+     * The first statement of a translator. `upTo` is the last event that the translator was asked to translate, and
+     * `found` lists the events that it found.
      */
     | { readonly what: 'find'; readonly upTo: number; readonly found: readonly number[] }
     /**
-     * The second statement: the number of translated events, and the event and the subscription of each notification.
+     * The second statement of a translator. `events` is the number of translated events, and `made` contains the event
+     * and the subscription of each new notification.
      */
     | { readonly what: 'translate'; readonly events: number; readonly made: readonly (readonly [number, number])[] }
   );
@@ -33,9 +35,9 @@ const bitsOf = (numbers: readonly number[]) => numbers.reduce((bits, n) => bits 
 
 /**
  * Finds the first operation that the model cannot explain.
- * @param operations the operations of all writers, subscriptions and translators; changes are numbered as in the
- *   configuration
- * @returns null when the run is a path of the model
+ * @param operations the operations of all writers, subscriptions and translators. Changes are numbered as in the
+ *   configuration.
+ * @returns null when the model can explain the whole run
  */
 export function firstUnexplained(
   configuration: RecordsConfiguration,

@@ -3,8 +3,8 @@ import { PHASE, ROW, TRANSLATING, type RecordsState, type Translator } from './r
 import { recordsLabel, type RecordsStep } from './records-step.js';
 
 /**
- * Emits the steps of processes that translate events into notifications. Each process finds the events of a record in a
- * first statement, then locks and translates them in a second one, which is a transaction.
+ * Emits the steps of processes that translate events into notifications. Each process first finds the events of a
+ * record in one statement. In a second statement, which is a transaction, it locks and translates the events.
  */
 export function translatorSteps(step: RecordsStep): void {
   for (const [t, translator] of step.state.translators.entries()) {
@@ -23,7 +23,11 @@ function isUnsettled({ changes }: RecordsState, change: number): boolean {
   return changes[change].row === ROW.UNSETTLED;
 }
 
-/** Returns the unsettled events. Each is published after its commit, and again by the sweep of any process. */
+/**
+ * Returns the unsettled events that a process can be asked to translate. The process that commits an event publishes
+ * it, and the sweeps of all processes publish it again. Only in a mutation without these sweeps can an event stay
+ * unpublished.
+ */
 function publishedIn({ state, writerOf }: RecordsStep): number[] {
   return [...state.changes.keys()].filter(
     (change) => isUnsettled(state, change) && state.transactions[writerOf(change)].phase !== PHASE.LOST,
@@ -80,7 +84,7 @@ function lockNext(step: RecordsStep, t: number): void {
   });
 }
 
-/** Settles the events and creates their notifications; both changes become visible at the same moment. */
+/** Settles the events and creates their notifications. Both changes become visible at the same moment. */
 function settle(step: RecordsStep, t: number): void {
   step.take(recordsLabel('commit the translation', t), (to) => {
     const one = to.translators[t];

@@ -3,8 +3,8 @@ import { isRunning, isStored, PHASE, ROW, type RecordsState, type Transaction } 
 import { recordsLabel, type RecordsStep } from './records-step.js';
 
 /**
- * Emits the steps of transactions that change a record: each locks the record, writes its changes, and commits or rolls
- * back.
+ * Emits the steps of transactions that change a record. Each transaction locks the record, writes its changes, and
+ * commits or rolls back.
  */
 export function writerSteps(step: RecordsStep): void {
   for (const [n, transaction] of step.state.transactions.entries()) {
@@ -70,8 +70,8 @@ function isCounterLocked(step: RecordsStep, n: number): boolean {
 }
 
 /**
- * Takes the snapshot of the statement that writes the changes. A subscription that selects a change now must get its
- * event.
+ * Takes the snapshot of the statement that writes the changes. If a subscription selects a change at this moment, it
+ * must get the change's event.
  */
 function read(step: RecordsStep, n: number): void {
   step.take(recordsLabel('read', n), (to) => {
@@ -155,8 +155,8 @@ function forget(step: RecordsStep, to: RecordsState, n: number, phase: number): 
 }
 
 /**
- * Returns the events of the record that an erasure rewrites. No further event can appear meanwhile, because the erasure
- * has locked the record.
+ * Returns the events of the record that an erasure rewrites. The record gets no further event meanwhile, because the
+ * erasure has locked the record.
  */
 function eventsOf(step: RecordsStep, n: number): number[] {
   return [...step.state.changes.keys()].filter(
@@ -170,8 +170,8 @@ function isRewritten(step: RecordsStep, n: number): boolean {
 }
 
 /**
- * Emits the steps of an erasure. The erasure first waits until no translation locks the events, and rewrites the
- * events. Then it rewrites the notifications.
+ * Emits the steps of an erasure. The erasure first waits until no translation locks the events. Then it rewrites the
+ * events, and after them the notifications.
  */
 function erasureSteps(step: RecordsStep, n: number): void {
   const { rewritten, hasCleared } = step.state.transactions[n];
