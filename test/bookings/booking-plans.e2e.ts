@@ -28,12 +28,12 @@ afterAll(() => app.close());
 it('the records of a batch of bookings are looked up by index, even if the query was planned while the table was empty', async () => {
   const scene = await app.given.scene();
   // Autovacuum is off, because the test must not depend on the database server's own maintenance.
-  await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');
+  await app.given.slowSql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');
   const client = await app.database.pool.connect();
   try {
     for (const statement of [LOCK_FREE_OF_CANDIDATES, SAVE_STATE])
       for (let n = 0; n < 8; n++) await client.query({ ...statement, values: ['[]'] });
-    await app.given.insertMany(
+    await app.given.slowSql(
       `INSERT INTO eligibilities (account_code, svc_eligiblity_id, candidate_id, test_code, status, approval_pending,
          portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
        SELECT $1, translate(lpad(n::text, 8, '0'), '01', 'XY'), 'candidate-' || n, $2, 'ELIGIBLE', false, '{}', 'Ada', 'King', '{}', '[]', now(), now()
@@ -45,7 +45,7 @@ it('the records of a batch of bookings are looked up by index, even if the query
     await eventually(async () => {
       await app.app.get(DeliverySchedule).analyseGrown();
       expect(
-        await app.given.sql(`SELECT FROM pg_class WHERE relname = 'eligibilities' AND reltuples < ${RECORDS}`),
+        await app.given.slowSql(`SELECT FROM pg_class WHERE relname = 'eligibilities' AND reltuples < ${RECORDS}`),
       ).toEqual([]);
     }, 20_000);
     const looksAt = async (name: string, rows: object[]) =>

@@ -123,7 +123,7 @@ beforeAll(async () => {
     ['/work/approvals', ROW],
     ['/work/holds', ROW],
     ['/work/unmatched', ROW],
-    [`/work/unmatched/${unmatched['id']}`, '.likely .place'],
+    [`/work/unmatched/${unmatched['id']}`, '.likely .place:has-text("Springfield")'],
     ['/work/imports', ROW],
     [`/work/imports/${scene.account}/${import_id as string}`, ROW],
     ['/setup', ROW],

@@ -264,7 +264,7 @@ test('with a generic query plan, the claim statement reads only the rows that it
   );
   // Adds many other partners with one delivery each, so that PostgreSQL's planner expects only a few rows for the
   // tested partner as well.
-  await app.given.insertMany(
+  await app.given.slowSql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT gen_random_uuid(), n, 'OTHER', 1, 'FIRST' FROM generate_series(1000001, 1002000) AS n`,
   );

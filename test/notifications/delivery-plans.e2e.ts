@@ -41,7 +41,7 @@ beforeEach(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
   // Autovacuum is off, because the test must not depend on the database server's own maintenance.
   for (const table of ['deliveries', 'notifications', 'notification_attempts', 'domain_events', 'subscriptions'])
-    await app.given.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
+    await app.given.slowSql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   client = await app.database.pool.connect();
 });
 afterEach(async () => {
@@ -57,13 +57,13 @@ async function plan({ name, text }: Statement, values: Values): Promise<void> {
 /** Creates partners with equal numbers of notifications. */
 async function fill(partners: string[]): Promise<void> {
   const account = await app.given.account();
-  await app.given.sql(
+  await app.given.slowSql(
     `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret, state, health,
        created_datetime, updated_datetime)
      SELECT id, $2, 'https://127.0.0.1/', $3, '{}', '{}', '', 'ACTIVE', 'UP', now(), now() FROM unnest($1::uuid[]) AS id`,
     [partners, account, CHANGE_REASONS],
   );
-  await app.given.insertMany(
+  await app.given.slowSql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state)
      SELECT gen_random_uuid(), ($1::uuid[])[1 + n % cardinality($1::uuid[])], $2, 'BOOKING_CREATED', 'B' || lpad(n::text, 9, '0'), 1,
@@ -71,7 +71,7 @@ async function fill(partners: string[]): Promise<void> {
      FROM generate_series(1, ${NOTIFICATIONS}) AS n`,
     [partners, account],
   );
-  await app.given.insertMany(
+  await app.given.slowSql(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
      SELECT event_id, $1, account_code, booking_code, 1, '{"change_reason": "BOOKING_CREATED"}', now(), now(), now() FROM notifications`,
     [EVENT_NAMES[0]],
@@ -83,17 +83,17 @@ async function fill(partners: string[]): Promise<void> {
  * leased notifications.
  */
 async function owe(): Promise<Owed[]> {
-  await app.given.insertMany(
+  await app.given.slowSql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications`,
   );
-  await app.given.insertMany(
+  await app.given.slowSql(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
      SELECT gen_random_uuid(), $1, account_code, 'NEW' || n, 1, '{"change_reason": "BOOKING_CREATED"}', now(), now()
      FROM (SELECT DISTINCT account_code FROM subscriptions) told, generate_series(1, ${EVENTS}) AS n`,
     [EVENT_NAMES[0]],
   );
-  return app.given.sql(
+  return app.given.slowSql(
     `UPDATE deliveries d SET leased_until = now() + interval '1 minute', lease_token = d.notification_position
      FROM (SELECT notification_position FROM deliveries ORDER BY notification_position LIMIT ${BATCH}) first
      WHERE d.notification_position = first.notification_position
@@ -208,7 +208,9 @@ describe.each([
     'with %i partners, no delivery statement scans a whole table that has grown since the statement was planned',
     async (count) => {
       if (upkeep !== null)
-        await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
+        await app.given.slowSql(
+          `${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`,
+        );
       await planAll();
       const partners = partnersOf(count);
       await fill(partners);
@@ -217,7 +219,7 @@ describe.each([
       await eventually(async () => {
         await app.app.get(DeliverySchedule).analyseGrown();
         expect(
-          await app.given.sql(
+          await app.given.slowSql(
             `SELECT FROM pg_class WHERE relname IN ('deliveries', 'notifications', 'domain_events') AND reltuples < ${NOTIFICATIONS}`,
           ),
         ).toEqual([]);
@@ -237,9 +239,9 @@ describe.each([
       const partners = partnersOf(count);
       await fill(partners);
       await owe();
-      await app.given.sql(emptied);
-      await app.given.sql('DELETE FROM domain_events WHERE settled_at IS NULL');
-      await app.given.sql(
+      await app.given.slowSql(emptied);
+      await app.given.slowSql('DELETE FROM domain_events WHERE settled_at IS NULL');
+      await app.given.slowSql(
         'VACUUM (ANALYZE) deliveries, notifications, notification_attempts, domain_events, subscriptions',
       );
       // Runs ANALYZE on the tables that have grown, as the service does every second.
@@ -251,8 +253,8 @@ describe.each([
 });
 
 test('resets the planner statistics of a table that was analysed while empty, unless VACUUM is locking the table', async () => {
-  const believed = () => app.given.sql(`SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass`);
-  await app.given.sql('VACUUM (ANALYZE) deliveries');
+  const believed = () => app.given.slowSql(`SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass`);
+  await app.given.slowSql('VACUUM (ANALYZE) deliveries');
   const release = await app.given.lock('LOCK TABLE deliveries IN SHARE UPDATE EXCLUSIVE MODE');
   await app.app.get(DeliverySchedule).analyseGrown();
   expect(await believed()).toEqual([{ reltuples: 0 }]);

@@ -70,7 +70,7 @@ async function expectDigestsOf(kept: readonly Kept[], of = polling): Promise<voi
 
 /** Adds notifications that were delivered to a partner in the past, with the attempts that delivered them. */
 async function deliveredBefore(count: number, days: number, of = subscribed): Promise<void> {
-  await app.given.insertMany(
+  await app.given.slowSql(
     `WITH made AS (
        INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
          effective_date, body, state, created_datetime, delivered_datetime)

@@ -20,13 +20,13 @@ afterAll(async () => {
 /** Returns the summary of the error queue, and the number of rows that its SQL statement reads. */
 async function summary() {
   await eventually(async () => {
-    const [{ rows, causes }] = await app.given.sql(
+    const [{ rows, causes }] = await app.given.slowSql(
       'SELECT count(*) AS rows, count(DISTINCT subscription_id) AS causes FROM error_queue_causes',
     );
     // Waits until a sweep has merged the counts, so that the table has only one row for each cause.
     expect(rows).toBe(causes);
   }, 30_000);
-  await app.given.sql('VACUUM ANALYZE notifications, error_queue_causes');
+  await app.given.slowSql('VACUUM ANALYZE notifications, error_queue_causes');
   const { done, asked } = await whatIsAsked(app, () => subscribed.get('/admin/error-queue/summary'));
   const [{ text }] = asked.find(([{ name }]) => name === 'error-queue-summary')!;
   const client = await app.database.pool.connect();
@@ -39,7 +39,7 @@ test('the summary of the error queue reads only the first and last rows of each 
   await queueMany(subscribed, 1_000);
   // Simulates the queues of 29 other partners. Their subscriptions need not exist, because the planner of PostgreSQL
   // considers only the notifications.
-  await app.given.sql(
+  await app.given.slowSql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state, retry, failure, http_status, queued_datetime)
      SELECT gen_random_uuid(), other.id, n.account_code, n.change_reason, n.booking_code, n.event_sequence, n.effective_date,
@@ -49,7 +49,7 @@ test('the summary of the error queue reads only the first and last rows of each 
   const { causes, lookedAt } = await summary();
   expect(causes).toMatchObject([{ next_booking_on: '2031-01-01T10:00:00Z', failure: 'client_error', count: 1_000 }]);
   expect(lookedAt).toBeLessThan(500);
-  await app.given.sql('DELETE FROM notifications WHERE subscription_id <> $1', [subscribed.id]);
+  await app.given.slowSql('DELETE FROM notifications WHERE subscription_id <> $1', [subscribed.id]);
 }, 60_000);
 
 /**
@@ -69,12 +69,12 @@ test.each([30_000, 60_000])(
 );
 
 test('to count the bookings that wait for a partner, the statistics read less than a quarter of the notifications table', async () => {
-  await vacuumWhole((text, values) => app.given.sql(text, values), 'notifications');
+  await vacuumWhole((text, values) => app.given.slowSql(text, values), 'notifications');
   const { done, asked } = await whatIsAsked(app, () =>
     subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`),
   );
   const [{ text }] = asked.find(([{ name }]) => name === 'statistics-undelivered')!;
-  const [{ count, pages }] = await app.given.sql(
+  const [{ count, pages }] = await app.given.slowSql(
     `SELECT count(DISTINCT booking_code)::int AS count, pg_relation_size('notifications') / 8192 AS pages FROM notifications`,
   );
   expect(done.body).toMatchObject({ bookings_waiting: count });

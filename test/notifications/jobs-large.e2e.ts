@@ -16,7 +16,7 @@ beforeAll(async () => {
   subscribed = await Subscribed.start(app);
   jobs = new BulkJobs(app, subscribed.operator);
   for (let i = 0; i < 10; i++) await queueMany(subscribed, MANY / 10);
-  await app.given.sql('ANALYZE notifications');
+  await app.given.slowSql('ANALYZE notifications');
 }, 180_000);
 afterAll(async () => {
   await subscribed.stop();
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const filter = () => ({ subscription_id: subscribed.id });
 const items = async (id: string) =>
-  (await app.given.sql('SELECT count(*) FROM job_items WHERE job_id = $1', [id]))[0]['count'] as number;
+  (await app.given.slowSql('SELECT count(*) FROM job_items WHERE job_id = $1', [id]))[0]['count'] as number;
 
 test('a large bulk job is accepted before it has collected its notifications, and can be paused, resumed and aborted meanwhile', async () => {
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: filter(), reason: 'all of it' });
@@ -89,7 +89,7 @@ test('a large bulk job that is aborted sends no notification twice, and leaves u
   expect(waiting).toBe(MANY - sent);
   const distinct = new Set(subscribed.partner.requests.map(({ headers }) => headers['webhook-id'])).size;
   expect([distinct, subscribed.partner.requests.length]).toEqual([delivered, delivered]);
-  const [{ count }] = await app.given.sql(
+  const [{ count }] = await app.given.slowSql(
     `SELECT count(*) FROM notifications WHERE state = 'ERROR_QUEUE' AND failure = 'client_error' AND retry = 'MANUAL'`,
   );
   expect(count).toBe(MANY - delivered);

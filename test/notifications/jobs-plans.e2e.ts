@@ -32,15 +32,15 @@ beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
   subscribed = await Subscribed.start(app);
   // Autovacuum is off, because the test must not depend on the database server's own maintenance.
-  await app.given.sql('ALTER TABLE job_items SET (autovacuum_enabled = off)');
+  await app.given.slowSql('ALTER TABLE job_items SET (autovacuum_enabled = off)');
   await queueMany(subscribed, ITEMS);
-  await app.given.sql('ANALYZE notifications');
+  await app.given.slowSql('ANALYZE notifications');
 }, 60_000);
 beforeEach(async () => {
   client = await app.database.pool.connect();
 });
 afterEach(async () => {
-  await app.given.sql('TRUNCATE jobs, job_parts, job_items, deliveries');
+  await app.given.slowSql('TRUNCATE jobs, job_parts, job_items, deliveries');
   await client.query('DEALLOCATE ALL');
   client.release(true);
 });
@@ -52,17 +52,16 @@ afterAll(async () => {
 /** Writes a job for all queued notifications to the database. No process works on the job. */
 async function job(kind: string, state: string): Promise<string> {
   const id = randomUUID();
-  await app.given.sql(
+  await app.given.slowSql(
     `INSERT INTO jobs (id, kind, state, filter, reason, actor, matched, created_datetime)
      VALUES ($1, $2, $3, '{}', 'x', 'x', $4, now())`,
     [id, kind, state, ITEMS],
   );
-  await app.given.sql(`INSERT INTO job_parts (job_id, subscription_id, state, waiting) VALUES ($1, $2, 'OPEN', $3)`, [
-    id,
-    subscribed.id,
-    ITEMS,
-  ]);
-  await app.given.sql(
+  await app.given.slowSql(
+    `INSERT INTO job_parts (job_id, subscription_id, state, waiting) VALUES ($1, $2, 'OPEN', $3)`,
+    [id, subscribed.id, ITEMS],
+  );
+  await app.given.slowSql(
     `INSERT INTO job_items (job_id, notification_position, subscription_id)
      SELECT $1, position, subscription_id FROM notifications WHERE queued_datetime IS NOT NULL`,
     [id],
@@ -72,7 +71,7 @@ async function job(kind: string, state: string): Promise<string> {
 
 /** Creates leased deliveries for the job; returns their subscriptions, positions and lease tokens. */
 async function hold(id: string, lease: string): Promise<Values> {
-  const rows = await app.given.sql(
+  const rows = await app.given.slowSql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id, lease_token,
        leased_until)
      SELECT subscription_id, position, booking_code, 1, 'MANUAL', $1, position, now() + $2::interval FROM notifications
@@ -80,7 +79,7 @@ async function hold(id: string, lease: string): Promise<Values> {
     [id, lease],
   );
   // Runs ANALYZE on the table, as the service does within a second.
-  await app.given.sql('ANALYZE deliveries');
+  await app.given.slowSql('ANALYZE deliveries');
   const positions = rows.map((row) => row['notification_position'] as number);
   return [rows.map((row) => row['subscription_id'] as string), positions, positions];
 }
@@ -117,7 +116,7 @@ describe.each([
     'a database statement of a bulk job does not read all items of the job: %s',
     async (_title, kind, statement, valuesOf) => {
       await job(kind, 'ABORTED');
-      if (upkeep !== null) await app.given.sql(upkeep);
+      if (upkeep !== null) await app.given.slowSql(upkeep);
       const values = await valuesOf(await job(kind, 'RUNNING'));
       // A connection caches the plan of a statement only after several executions, so the test executes each statement
       // several times.

@@ -390,13 +390,13 @@ describe('the data of a candidate', () => {
   it("an erasure does not read other candidates' rows, however long the account's history is", async () => {
     const { account, testCode } = subscribed.scene;
     const eligibility = await app.given.eligibility(subscribed.scene);
-    await app.given.insertMany(
+    await app.given.slowSql(
       `INSERT INTO changes (account_code, kind, generation, xid, recorded_at, at, change, svc_eligiblity_id, candidate_id, test_code, status)
        SELECT $1, 'ELIGIBILITY', generation, xid - 1, recorded_at, at, 'UPDATED', 'ZZZ' || n, 'C-' || n, $2, 'ELIGIBLE'
        FROM generate_series(1, 30000) n, (SELECT * FROM changes WHERE svc_eligiblity_id = $3) told`,
       [account, testCode, eligibility['svc_eligiblity_id']],
     );
-    await app.given.insertMany(
+    await app.given.slowSql(
       `INSERT INTO idempotency_keys (consumer_key, username, idempotency_key, request_hash, status, body)
        SELECT 'K' || n % 7, 'U' || n % 5, n::text, '\\x00', 200, CASE n WHEN 11000 THEN $1 ELSE '{}' END FROM generate_series(1, 12000) n`,
       [JSON.stringify(eligibility)],

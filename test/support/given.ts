@@ -90,7 +90,7 @@ export class Given {
       updated_datetime: 'now()',
       ...values,
     };
-    await this.insertMany(
+    await this.slowSql(
       `INSERT INTO eligibilities (${Object.keys(row).join()})
        SELECT ${Object.values(row).join()} FROM generate_series(1, ${count}) n`,
       [account, testCode],
@@ -290,14 +290,14 @@ export class Given {
   }
 
   /**
-   * Runs a statement that writes thousands of rows, on a separate connection. The statement timeout of the service's
-   * connections would be too short for such a statement on a busy machine.
+   * Runs a statement that may take many seconds, such as an insertion of thousands of rows, on a separate connection. The
+   * service's connections have a statement timeout, which such a statement exceeds on a busy machine.
    */
-  async insertMany(text: string, values: unknown[] = []): Promise<void> {
+  async slowSql(text: string, values: unknown[] = []): Promise<Record<string, any>[]> {
     const client = new pg.Client({ connectionString: this.app.databaseUrl });
     await client.connect();
     try {
-      await client.query(text, values);
+      return (await client.query<Record<string, any>>(text, values)).rows;
     } finally {
       await client.end();
     }

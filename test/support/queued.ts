@@ -24,7 +24,7 @@ export async function refused(subscribed: Subscribed, n: number): Promise<Record
  * as if the partner had refused each of them with 400.
  */
 export async function queueMany({ app, id, scene }: Subscribed, n: number): Promise<void> {
-  await app.given.insertMany(
+  await app.given.slowSql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state, retry, failure, http_status, queued_datetime)
      SELECT gen_random_uuid(), $1, $2, 'BOOKING_CREATED', 'M' || lpad(n::text, 9, '0'), 1, now(),
