@@ -64,7 +64,7 @@ const NOT_SHOWN = [
 /** The columns of a record that clients see, and the record's sort keys. */
 export type ShownEligibility = Omit<Eligibility, (typeof NOT_SHOWN)[number]>;
 
-/** The names of the columns of an eligibility record that {@link ShownEligibility} has. */
+/** The names of the columns of the `eligibilities` table that {@link ShownEligibility} contains. */
 export const SHOWN = [...Object.keys(WRITTEN), ...DEFAULTED].filter((name) => !NOT_SHOWN.some((not) => not === name));
 
 type Demographic = Exclude<

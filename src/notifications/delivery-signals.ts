@@ -78,7 +78,7 @@ export class DeliverySignals {
     this.loop = loop;
   }
 
-  /** Connects the component that holds open polls. The component then receives the signals of all processes. */
+  /** Registers the component that keeps polls waiting. The component then receives the signals of all processes. */
   connectPolls(polls: PollReceiver): void {
     this.polls = polls;
   }

@@ -99,8 +99,8 @@ export class EraseUnmatchedResults extends Command<void> {
 }
 
 /**
- * Deletes the photos or the video links of those results of an account that arrived before the given time. Returns the
- * number of deleted photos or links.
+ * Deletes the photos or the video links of an account's results that arrived before the given time. Returns the number
+ * of deleted photos or links.
  */
 export class ForgetMedia extends Command<number> {
   constructor(

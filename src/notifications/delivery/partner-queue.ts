@@ -107,7 +107,7 @@ export class PartnerQueue<Item> {
     return this.current === 'ASKING' && this.waiting <= held / 2 ? held - this.waiting : 0;
   }
 
-  /** Returns whether the queue is empty and `count` more attempts may run. */
+  /** Returns true if no attempt is waiting in the queue, and `count` more attempts may run at once. */
   isReadyFor(count: number): boolean {
     const asked = this.current === 'IDLE' || this.current === 'STALLED';
     return asked && !this.pace.isPaced && this.waiting === 0 && this.inFlight + count <= this.limit;

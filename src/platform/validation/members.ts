@@ -199,7 +199,7 @@ function checkIdle(value: unknown, pointer: string, faults: Faults): void {
     for (const [name, member] of Object.entries(value)) checkIdle(member, `${pointer}/${escapePointer(name)}`, faults);
 }
 
-/** Returns the fault of an unknown member. The function is called only if the error response will list the fault. */
+/** Returns the entry of an error response that reports an unknown member. */
 function unknownMember(name: string, pointer: string, form: Form): Fault {
   const hint = hintWithin(name, form) ?? nearestHint(name, [...form.fields.keys()]);
   return fault('unknown_field', `There is no such member.${hint}`, pointer);
