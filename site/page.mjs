@@ -13,16 +13,10 @@ const ALL = OUTLINE.flatMap(([, entries]) => entries).filter(([, , page]) => !pa
 
 const LONGEST_DESCRIPTION = 160;
 
-/** Returns the beginning of the page's first paragraph, for search engines. */
-function descriptionOf(title, html) {
-  const [, paragraph = title] = html.match(/<p>(.*?)<\/p>/s) ?? [];
-  const text = paragraph
-    .replaceAll(/<[^>]+>/g, '')
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
+/** Returns the beginning of the page's first text below a heading, for search engines. */
+function descriptionOf(title, sections) {
+  const [first = title] = sections.flatMap(({ heading, text }) => text.filter((one) => one !== heading));
+  const text = first.replaceAll(/\s+/g, ' ');
   return text.length <= LONGEST_DESCRIPTION ? text : `${text.slice(0, text.lastIndexOf(' ', LONGEST_DESCRIPTION))} …`;
 }
 
@@ -37,7 +31,7 @@ export function pageOf({ title, page, html, sections, version }) {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="description" content="${escapeHtml(descriptionOf(title, html))}">
+<meta name="description" content="${escapeHtml(descriptionOf(title, sections))}">
 <title>${escapeHtml(title)} · Admit</title>
 <link rel="alternate" type="text/markdown" href="${page.split('/').at(-1).replace(/html$/, 'md')}">
 <meta name="color-scheme" content="light dark">
