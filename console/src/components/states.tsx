@@ -7,10 +7,10 @@ import { FAILURES, reasonText } from './failure-text';
 import { Time } from './time';
 
 /** Shows that data is being loaded. The text appears only after a delay. */
-export function Loading({ what = 'Loading' }: { what?: string }) {
+export function Loading() {
   return (
     <p className="loading" role="status">
-      {what} …
+      Loading …
     </p>
   );
 }
