@@ -49,8 +49,8 @@ test('failing_since is the time of the first failed attempt after a delivery, an
   const [queued] = await subscribed.queue();
   const { attempts } = await subscribed.notification(queued['id']);
   expect(await failingSince()).toBe(attempts[0].at);
+  // The next attempt may begin at any time, because the service sends to a DOWN partner by itself.
   subscribed.partner.answer({ status: 200 });
-  expect((await subscribed.admin('POST', `error-queue/${queued['id']}/resend`)).status).toBe(202);
   await eventually(async () => expect(await failingSince()).toBeNull());
 });
 

@@ -6,6 +6,8 @@ import { Subscribed } from '../support/subscribed';
 
 const EVENTS = 40;
 const PATIENCE_MS = 30_000;
+/** Long enough that a partner that answers never times out, even on a busy machine with all events at once. */
+const WAIT_MS = 4_000;
 jest.setTimeout(3 * PATIENCE_MS);
 const client = { clientId: 'ours', clientSecret: 'a long secret' };
 const processes: TestApp[] = [];
@@ -31,7 +33,7 @@ async function burst(retried: string[]): Promise<void> {
     client_id: client.clientId,
     client_secret: client.clientSecret,
   };
-  subscribed = await Subscribed.start(processes[0], { wait_ms: 1000, auto_retry_on: retried });
+  subscribed = await Subscribed.start(processes[0], { wait_ms: WAIT_MS, auto_retry_on: retried });
   expect((await subscribed.patch({ auth })).status).toBe(200);
   await subscribed.post('suspend');
   for (let made = 0; made < EVENTS; made += 10)
