@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { LABORIOUS_BYTES } from '../../src/platform/http/body';
 import { WorkerThread } from '../../src/platform/worker-thread';
 import { ResultReader } from '../../src/results/body/result-reader';
 import { startApp, type TestApp } from '../support/app';
@@ -78,6 +79,29 @@ it('releases the memory reserved for clients that disconnect while sending or wa
   for (const socket of gone.reverse()) socket.destroy();
   const answers = await Promise.all(Array.from({ length: 5 }, () => deliver()));
   expect(answers).toEqual([200, 200, 200, 200, 200]);
+});
+
+describe('the main thread never parses a large result', () => {
+  /** Delivers a result of 1 MiB. Returns the status, and the length of the longest text that the main thread parsed. */
+  async function parsed(changes: object): Promise<[status: number, longest: number]> {
+    const parse = jest.spyOn(JSON, 'parse');
+    const body = registrationBody({ notes: 'x'.repeat(1024 * 1024), ...changes });
+    const { status } = await deliveries.register(scene.token, body);
+    const longest = Math.max(...parse.mock.calls.map(([text]) => String(text).length));
+    parse.mockRestore();
+    return [status, longest];
+  }
+
+  it.each([
+    ['is accepted', 200, (examCode: string) => ({ examMetaData: { examCode } })],
+    ['matches no exam', 400, () => ({ examMetaData: { examCode: 'unknown', extRecordLocator: 'unknown' } })],
+    ['contains a fault', 400, () => ({ examMetaData: 'unknown' })],
+  ])('when the result %s', async (_outcome, expected, changes) => {
+    const { svc_eligiblity_id } = await app.given.eligibility(scene);
+    const [status, longest] = await parsed(changes(svc_eligiblity_id));
+    expect(status).toBe(expected);
+    expect(longest).toBeLessThan(LABORIOUS_BYTES);
+  });
 });
 
 it('does not charge the sender of a large result for processor time that other programs use', async () => {

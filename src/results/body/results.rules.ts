@@ -125,6 +125,9 @@ export interface RegistrationFacts {
   simulated: boolean;
 }
 
+/** The members of a result that name its exam. Only registration results have them. */
+export type NamedExam = Pick<RegistrationFacts, 'examCode' | 'locator'>;
+
 export function registrationFacts({
   examMetaData,
   examApiData,

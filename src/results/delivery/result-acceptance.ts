@@ -21,7 +21,7 @@ import {
   resultIdConflict,
 } from '../results.errors.js';
 import { ResultRevised } from '../results.events.js';
-import type { ResultSource } from '../body/results.rules.js';
+import type { NamedExam, ResultSource } from '../body/results.rules.js';
 import { SameBodies } from '../records/same-bodies.js';
 import { UnmatchedStore } from '../unmatched/unmatched-store.js';
 
@@ -129,7 +129,7 @@ export class ResultAcceptance {
     source: ResultSource,
     accountCode: string | null,
     delivery: Delivery,
-    examCode: string | null,
+    exam: NamedExam | null,
     work: () => Promise<string | null>,
   ): Promise<void> {
     const { body } = delivery;
@@ -146,7 +146,7 @@ export class ResultAcceptance {
       // The match may fail because the eligibility is no longer open. If the same body was accepted before, the
       // repeated delivery changes nothing, and is not refused.
       if (await this.sameBodies.isNewestSomewhere(accountCode, delivery)) return;
-      throw await this.reception.keep(error, source, accountCode, delivery, examCode);
+      throw await this.reception.keep(error, source, accountCode, delivery, exam);
     }
   }
 

@@ -14,7 +14,7 @@ import { ResultQuota } from '../records/result-quota.js';
 import { ResultReader } from '../body/result-reader.js';
 import { ResultStore } from '../records/result-store.js';
 import type { DeliveredBody } from '../results.commands.js';
-import type { ResultSource } from '../body/results.rules.js';
+import type { NamedExam, ResultSource } from '../body/results.rules.js';
 import { SameBodies } from '../records/same-bodies.js';
 import { UnmatchedStore, type NewUnmatched } from '../unmatched/unmatched-store.js';
 
@@ -66,7 +66,7 @@ export class ResultReception {
     if (refusal === undefined && !isRefused) return { facts, delivery };
     if (refusal === undefined && (await this.sameBodies.isNewestSomewhere(accountCode, delivery))) return null;
     const error = refusal ?? validationError.error({ errors: [...faults] });
-    throw await this.keep(error, source, accountCode, delivery, 'examCode' in facts ? facts.examCode : null);
+    throw await this.keep(error, source, accountCode, delivery, 'examCode' in facts ? facts : null);
   }
 
   /**
@@ -78,11 +78,11 @@ export class ResultReception {
     source: ResultSource,
     accountCode: string | null,
     { body, ...delivery }: Delivery,
-    examCode: string | null,
+    exam: NamedExam | null,
   ): Promise<DomainError> {
     return this.add(error, body, async () => {
-      const left = examCode === null ? null : await this.leftOf(examCode, source, body);
-      return { source, accountCode, ...delivery, body: left ?? body, raw: null, hash: body.hash, examCode };
+      const left = exam?.examCode == null ? null : await this.leftOf(exam.examCode, source, body);
+      return { source, accountCode, ...delivery, body: left ?? body, raw: null, hash: body.hash, exam };
     });
   }
 
@@ -94,9 +94,7 @@ export class ResultReception {
     if (bytes === undefined || bytes.length === 0 || error.problem === payloadTooLarge) return error;
     const faults = keptFaults(error.errors);
     const hash = this.unmatched.hashOfRaw(bytes);
-    return this.add(error, bytes, () =>
-      Promise.resolve({ ...sent, faults, body: null, raw: bytes, hash, examCode: null }),
-    );
+    return this.add(error, bytes, () => Promise.resolve({ ...sent, faults, body: null, raw: bytes, hash, exam: null }));
   }
 
   private async add(

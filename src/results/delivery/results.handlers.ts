@@ -41,7 +41,7 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     const received = await this.reception.receive('REGISTRATION', null, delivered);
     if (received === null) return;
     const { facts, delivery } = received;
-    await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
+    await this.acceptance.deliver('REGISTRATION', null, delivery, facts, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
       // The record locator of a simulated exam (a rehearsal) is not stored. It differs from the exam's own locator, and

@@ -10,8 +10,7 @@ import { Secrets } from '../../platform/secrets.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 import { hashOfRaw, type KeptBody } from '../body/result-body.js';
 import type { KeptFault } from '../body/result-judgement.js';
-import type { ResultSource } from '../body/results.rules.js';
-import { locatorKeyOf } from './unmatched.rules.js';
+import { locatorKey, type NamedExam, type ResultSource } from '../body/results.rules.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, faults, username, account_code';
@@ -121,8 +120,8 @@ export type NewUnmatched = {
   readonly username: string;
   readonly receivedAt: Date;
   readonly hash: Buffer;
-  /** The exam code that the body contains; null if it contains none. */
-  readonly examCode: string | null;
+  /** The members of the body that name its exam; null if the body cannot have them. */
+  readonly exam: NamedExam | null;
 } & ({ readonly body: KeptBody; readonly raw: null } | { readonly body: null; readonly raw: Buffer });
 
 type ExamKey = Pick<LockedEligibility, 'account_code' | 'svc_eligiblity_id'>;
@@ -146,7 +145,7 @@ export class UnmatchedStore {
 
   /** Stores a refused body. Returns the id of the unmatched result, and whether it is new. */
   async keep(code: string, result: NewUnmatched): Promise<{ id: string; added: boolean }> {
-    const { source, accountCode, username, body, raw, receivedAt } = result;
+    const { source, accountCode, username, body, raw, receivedAt, exam } = result;
     const id = uuid();
     const seal = (plain: Buffer | null | undefined, purpose: string) => plain && this.secrets.encrypt(plain, purpose);
     const kept = await this.database.queryOne<{ id: string; added: boolean }>(KEEP, [
@@ -162,10 +161,10 @@ export class UnmatchedStore {
       receivedAt,
       seal(body?.credentials, credentialsOf(id)),
       accountCode === null ? sendersAccounts() : [accountCode],
-      result.examCode,
+      exam?.examCode,
       seal(raw, rawOf(id)),
       JSON.stringify(result.faults),
-      body && locatorKeyOf(source, body),
+      exam?.locator == null ? null : locatorKey(exam.locator),
     ]);
     return kept!;
   }

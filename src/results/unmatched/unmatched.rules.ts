@@ -1,6 +1,6 @@
 import type { KeptBody } from '../body/result-body.js';
 import type { CandidateResultData, CandidateResultsDetails } from '../body/results.dto.js';
-import { accountFacts, locatorKey, registrationFacts, type ResultSource } from '../body/results.rules.js';
+import { accountFacts, registrationFacts, type ResultSource } from '../body/results.rules.js';
 import { unmatchedResultAccepted, unmatchedResultNotFound, unmatchedResultSettled } from '../results.errors.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
@@ -30,10 +30,4 @@ export function factsOf(
     return { locator: null, simulated: false, resultId: accountFacts(value as CandidateResultData).resultId };
   const { locator, simulated } = registrationFacts(value as CandidateResultsDetails);
   return { locator, simulated, resultId: null };
-}
-
-/** Returns the key of the record locator in a stored body; null if it has none. */
-export function locatorKeyOf(source: ResultSource, body: KeptBody): string | null {
-  const { locator } = factsOf(source, body);
-  return locator === null ? null : locatorKey(locator);
 }
