@@ -1,6 +1,6 @@
 import { escapePointer } from '../validation/members.js';
 import { malformedJson } from '../errors.js';
-import { assertJsonBytes, endOfString, parseJson, withoutMark } from './json-text.js';
+import { assertJsonBytes, endOfString, parseJson, stringIn, withoutMark } from './json-text.js';
 
 const MOST_NAMED = 100;
 /**
@@ -14,7 +14,6 @@ const NEAR_THE_TOP = 2;
  */
 const MOST_OF_A_NAME = 100;
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
@@ -86,18 +85,18 @@ class Walk {
 
   private object(start: number): number {
     const { json, path } = this;
-    const seen = new Map<string, Buffer>();
+    // The byte offsets of the values. A Buffer for each of 100,000 values would need much memory.
+    const seen = new Map<string, readonly [from: number, to: number]>();
     let at = this.afterBlanks(start + 1);
     while (json[at] !== CLOSE && at < json.length) {
       const end = endOfString(json, at);
-      const name = this.nameAt(at, end);
+      const name = stringIn(json, at, end + 1);
       const from = this.afterBlanks(this.afterBlanks(end + 1) + 1);
       path.push(name);
       const to = this.value(from);
-      const value = json.subarray(from, to);
       const earlier = seen.get(name);
-      if (earlier === undefined) seen.set(name, value);
-      else if (this.hasRoom && this.isFound(earlier, value)) this.add();
+      if (earlier === undefined) seen.set(name, [from, to]);
+      else if (this.hasRoom && this.isFound(json.subarray(...earlier), json.subarray(from, to))) this.add();
       path.pop();
       at = this.afterComma(to);
     }
@@ -123,14 +122,6 @@ class Walk {
   private add(): void {
     const names = this.path.map((part) => String(part));
     this.found.push(names.map((name) => `/${escapePointer(name.slice(0, MOST_OF_A_NAME).toWellFormed())}`).join(''));
-  }
-
-  private nameAt(start: number, end: number): string {
-    const { json } = this;
-    const isPlain = !json.subarray(start, end).includes(BACKSLASH);
-    return isPlain
-      ? json.toString('utf8', start + 1, end)
-      : (JSON.parse(json.toString('utf8', start, end + 1)) as string);
   }
 
   private afterComma(at: number): number {

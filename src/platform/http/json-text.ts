@@ -91,6 +91,16 @@ export function endOfString(json: Buffer, at: number): number {
   }
 }
 
+/**
+ * Returns the string that a JSON text contains between two byte offsets. The offsets include the quotes.
+ * @throws DomainError malformed_json
+ */
+export function stringIn(json: Buffer, start: number, end: number): string {
+  for (let at = start; at < end; at++)
+    if (json[at] === BACKSLASH) return parseJson(json.toString('utf8', start, end)) as string;
+  return json.toString('utf8', start + 1, end - 1);
+}
+
 function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (depth === 0) return true;

@@ -1,4 +1,4 @@
-import { endOfString, parseJson } from '../../platform/http/json-text.js';
+import { endOfString, stringIn } from '../../platform/http/json-text.js';
 
 /**
  * Separates some members from the text of a body, at any depth.
@@ -95,7 +95,7 @@ class Copy {
       if (json[at] === COMMA) at = afterBlanks(json, at + 1);
       const nameEnd = endOfString(json, at) + 1;
       const valueAt = afterBlanks(json, afterBlanks(json, nameEnd) + 1);
-      const name = nameOf(json.subarray(at, nameEnd));
+      const name = stringIn(json, at, nameEnd);
       if (this.names.has(name) && json[valueAt] !== NULL) {
         const end = endOfValue(json, valueAt);
         const member = json.toString('utf8', at, end);
@@ -134,13 +134,6 @@ class Copy {
   private keep(from: number, to: number): void {
     this.length += this.json.copy(this.out, this.length, from, to);
   }
-}
-
-/** Returns the name of a member, with its escape sequences decoded. */
-function nameOf(literal: Buffer): string {
-  return literal.includes('\\')
-    ? (parseJson(literal.toString('utf8')) as string)
-    : literal.toString('utf8', 1, literal.length - 1);
 }
 
 function afterBlanks(json: Buffer, at: number): number {

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { repeatedMembers } from '../../platform/http/json-members.js';
-import { endOfString, notJson, parseJson, withoutMark } from '../../platform/http/json-text.js';
+import { endOfString, notJson, parseJson, stringIn, withoutMark } from '../../platform/http/json-text.js';
 import { canonicalJson } from '../../platform/http/canonical-json.js';
 import { formOf, isObject } from '../../platform/validation/fields.js';
 import { judge, type Judged, type KeptFault } from './result-judgement.js';
@@ -128,11 +128,12 @@ function split(json: Buffer): Parts {
   const members = membersOf(json);
   if (members === null) return { ...NOTHING, value: parseJson(json.toString('utf8')) };
   const apart = new Map<string, Buffer>();
-  const kept: Buffer[] = [];
-  for (const { name, member, value } of members)
-    if (name === PHOTO || name === VIDEO_LINK) apart.set(name, value);
-    else kept.push(member);
-  const whole = objectOf(kept);
+  const isApart = ({ name }: Member) => name === PHOTO || name === VIDEO_LINK;
+  for (const member of members.filter(isApart)) apart.set(member.name, json.subarray(member.valueAt, member.end));
+  const whole = objectOf(
+    json,
+    members.filter((member) => !isApart(member)),
+  );
   const value = parseJson(whole.toString('utf8')) as Record<string, unknown>;
   const { text, apart: deeper } = takeApart(whole, APART);
   for (const [name, literal] of apart) {
@@ -161,25 +162,28 @@ function valueOf(literal: Buffer): unknown {
   return /[\u0000-\u001f]/.test(text) ? malformed() : text;
 }
 
-const OPEN = Buffer.from('{');
-const COMMA = Buffer.from(',');
-const CLOSE = Buffer.from('}');
-
-/** Returns the JSON text of an object with the given members. */
-function objectOf(members: readonly Buffer[]): Buffer {
-  const parts: Buffer[] = [OPEN];
-  for (const member of members) {
-    if (parts.length > 1) parts.push(COMMA);
-    parts.push(member);
-  }
-  return Buffer.concat([...parts, CLOSE]);
+/** Returns the JSON text of an object with the given members of `json`, without white space between the members. */
+function objectOf(json: Buffer, members: readonly Member[]): Buffer {
+  const bytes = members.reduce((sum, { start, end }) => sum + end - start, 0);
+  const text = Buffer.allocUnsafe('{}'.length + bytes + Math.max(members.length - 1, 0));
+  let length = text.write('{');
+  members.forEach(({ start, end }, index) => {
+    if (index > 0) length += text.write(',', length);
+    length += json.copy(text, length, start, end);
+  });
+  text.write('}', length);
+  return text;
 }
 
+/**
+ * A member of a JSON object, with the byte offsets of its name, its value and its end. Offsets are used because a body
+ * may have 100,000 members, and a Buffer for each of them would need much memory.
+ */
 interface Member {
   readonly name: string;
-  /** The JSON text of the member: its name, the colon and its value. */
-  readonly member: Buffer;
-  readonly value: Buffer;
+  readonly start: number;
+  readonly valueAt: number;
+  readonly end: number;
 }
 
 /**
@@ -196,12 +200,12 @@ function membersOf(json: Buffer): Member[] | null {
     if (json[at] !== QUOTE) malformed();
     const start = at;
     at = afterString(json, at);
-    const name = parseJson(json.toString('utf8', start, at)) as string;
+    const name = stringIn(json, start, at);
     at = afterBlanks(json, at);
     if (json[at] !== 0x3a) malformed();
     const valueAt = afterBlanks(json, at + 1);
     at = afterValue(json, valueAt);
-    members.push({ name, member: json.subarray(start, at), value: json.subarray(valueAt, at) });
+    members.push({ name, start, valueAt, end: at });
     at = afterBlanks(json, at);
     if (json[at] === 0x7d) return afterBlanks(json, at + 1) === json.length ? members : malformed();
     if (json[at] !== 0x2c) malformed();
