@@ -22,7 +22,7 @@ describe('the rate limit for expensive bodies', () => {
   });
   afterEach(() => void jest.useRealTimers());
 
-  it('processes the expensive bodies of a caller one after another with a quarter of a core, without delaying other callers', async () => {
+  it('processes the expensive bodies of a caller one after another with an eighth of a core, without delaying other callers', async () => {
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 100);
     read('b', 'b1', 100);
     await pass(0);
@@ -31,11 +31,11 @@ describe('the rate limit for expensive bodies', () => {
     expect(log.filter((name) => name.startsWith('b'))).toEqual(['b1']);
     log = [];
     for (const name of ['a4', 'a5']) read('a', name, 100);
-    await pass(899);
+    await pass(2_099);
     expect(log).toEqual([]);
     await pass(1);
     expect(log).toEqual(['a4']);
-    await pass(299);
+    await pass(699);
     expect(log).toEqual(['a4']);
     await pass(1);
     expect(log).toEqual(['a4', 'a5']);
@@ -43,7 +43,7 @@ describe('the rate limit for expensive bodies', () => {
 
   it('does not delay the expensive body of a caller who has been idle long enough', async () => {
     pace.charge('a', 100);
-    await pass(300);
+    await pass(700);
     read('a', 'a1', 100);
     await pass(0);
     expect(log).toEqual(['a1']);

@@ -5,7 +5,7 @@ import { rateLimited } from '../errors.js';
  * The share of a core that the expensive bodies of one caller may use. After each such body, the caller's next bodies
  * wait long enough to keep the caller within this share.
  */
-const SHARE = 1 / 4;
+const SHARE = 1 / 8;
 /**
  * The longest delay between two bodies of a caller, and the longest time for which a body waits, in milliseconds. A
  * body that would wait longer is refused.
@@ -19,7 +19,7 @@ const MOST_REMEMBERED = 1000;
  * while such a body is processed.
  *
  * 1. The code that processes such a body charges the processing time to the caller.
- * 2. The caller's next body is delayed until the caller's average is a quarter of a core. The delay does not affect
+ * 2. The caller's next body is delayed until the caller's average is an eighth of a core. The delay does not affect
  *    other callers, because `rest` is called before the body enters a queue.
  * 3. A body that would wait too long is refused with 429.
  */

@@ -13,6 +13,11 @@ import type { ResultSource } from './results.rules.js';
  * heap.
  */
 const MOST_HEAP_MB = 256;
+/**
+ * The maximum size of the thread's heap for new objects, in MB. With the default size, the objects of a large body are
+ * copied several times, by helper threads that have a normal priority.
+ */
+const MOST_YOUNG_MB = 192;
 
 interface Refusal {
   code: string;
@@ -30,14 +35,14 @@ export interface Unread {
 }
 
 /** The estimated time for passing a body to the thread, in milliseconds per byte. */
-const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
+const ARRIVAL_MS_PER_BYTE = 2 / (1024 * 1024);
 /** The processing time, in milliseconds, that is charged to the sender of a body that crashes the thread. */
 const MOST_WORK_MS = 10_000;
 /**
  * If a body is invalid, the processing time that is charged to its sender is multiplied by this factor. The higher
- * charge limits a sender to about one refused body per second.
+ * charge limits a sender to one refused body of 8 MiB in about three seconds.
  */
-const CHARGE_OF_REFUSED = 40;
+const CHARGE_OF_REFUSED = 20;
 
 /** Parses, checks and hashes results. Large results are read in a thread, so that they do not block the event loop. */
 @Injectable()
@@ -49,7 +54,10 @@ export class ResultReader implements OnApplicationShutdown {
 
   private readonly thread = new WorkerThread<{ source: ResultSource; bytes: Buffer }, Answer>(
     join(__dirname, 'result-reader-thread.cjs'),
-    { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
+    {
+      execArgv: ResultReader.execArgv,
+      resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB, maxYoungGenerationSizeMb: MOST_YOUNG_MB },
+    },
   );
   /**
    * A promise that resolves when the previous read in the thread has ended. The thread reads only one body at a time.
