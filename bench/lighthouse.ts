@@ -59,7 +59,12 @@ async function main(): Promise<boolean> {
   for (const [page, path] of Object.entries(PAGES).filter(([name]) => pages.includes(name))) {
     let slowdown = 1;
     for (const form of FORMS) {
-      const { categories, audits, environment } = await reportOf(`${baseUrl}${path}`, cookie, port, optionsOf(form, slowdown));
+      const { categories, audits, environment } = await reportOf(
+        `${baseUrl}${path}`,
+        cookie,
+        port,
+        optionsOf(form, slowdown),
+      );
       const scores = Object.values(categories).map(
         ({ title, score }) => [title, Math.round((score ?? 0) * 100)] as const,
       );
