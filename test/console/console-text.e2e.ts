@@ -164,7 +164,7 @@ async function see(user: ConsoleDriver, path: string, ready: string, press?: str
     await page.setViewportSize({ width, height: 900 });
     sight.broken.push(...(await page.evaluate<string[]>(BROKEN)));
     // A chart adopts a new width only after the page has measured the chart, so the check is repeated.
-    const fits = eventually(async () => (await page.evaluate<number>(OVER)) === 0, 3_000);
+    const fits = eventually(async () => (await page.evaluate<number>(OVER)) === 0, 10_000);
     sight.isTooWide ||= !(await fits.catch(() => false));
   }
   sights.push([path, sight]);

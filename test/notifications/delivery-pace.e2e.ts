@@ -269,16 +269,16 @@ describe('the pace of a partner', () => {
 
   test('a request that is sent late postpones the next requests of all processes to the same partner', async () => {
     subscribed = await Subscribed.start(app);
-    await sets({ pace: 1, ceiling: 1 });
+    await sets({ pace: 0.25, ceiling: 0.25 });
     const [first, late, punctual] = [
       await app.given.sql(RESERVE.text, [subscribed.id, 1, 0]),
-      await app.given.sql(RESERVE.text, [subscribed.id, 1, 500]),
+      await app.given.sql(RESERVE.text, [subscribed.id, 1, 2000]),
       await app.given.sql(RESERVE.text, [subscribed.id, 1, 0]),
     ].map(([row]) => row);
     expect([first, late, punctual].map((row) => row['requests'])).toEqual([1, 0, 0]);
-    // The partner accepts one request a second. The second request is 500 ms late, so the next send time is 1500 ms
-    // away. A process can reserve a send time at most 100 ms in advance.
-    for (const row of [late, punctual]) expect(Math.abs(row['from_ms'] - 1400)).toBeLessThan(300);
+    // The partner accepts one request in four seconds. The second request is two seconds late, so the next send time is
+    // six seconds away. A process can reserve a send time at most 100 ms in advance.
+    for (const row of [late, punctual]) expect(Math.abs(row['from_ms'] - 5900)).toBeLessThan(1500);
   });
 
   test('the request rate for a partner that accepts 50 requests a second grows to at most 48.5 requests a second', async () => {

@@ -441,7 +441,7 @@ describe('TLS to a partner', () => {
     const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).resume()));
     const outcome = await (await aClient()).put(endpointOf(partner, { url, waitMs: 1000 }), headers, body);
     expect(summary(outcome)).toEqual(failed('timeout'));
-    expect(outcome.durationMs).toBeLessThan(1500);
+    expect(outcome.durationMs).toBeLessThan(3000);
   });
 
   it.each([
@@ -560,7 +560,7 @@ describe('a partner that cannot be reached', () => {
     const client = await aClient(LOOPBACK, () => new Promise(() => undefined));
     const outcome = await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body);
     expect(summary(outcome)).toEqual(failed('timeout'));
-    expect(outcome.durationMs).toBeLessThan(1500);
+    expect(outcome.durationMs).toBeLessThan(3000);
   });
 
   it('reaches the partner at its second address if the first cannot be reached', async () => {
@@ -975,7 +975,7 @@ describe('OAuth2 client credentials', () => {
     const outcome = await put();
     expect(summary(outcome)).toEqual(failed(failure));
     expect(outcome.reason?.startsWith(reason)).toBe(true);
-    expect(outcome.durationMs).toBeLessThan(3500);
+    expect(outcome.durationMs).toBeLessThan(6000);
     expect(partner.requests).toHaveLength(0);
     await client.close();
   });

@@ -92,6 +92,9 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** The limit for an answer that waits neither for a connection nor for a statement, on a busy machine. */
+const AT_ONCE_MS = 3_000;
+
 const read = () => app.call('GET', `/accounts/${scene.account}/eligibilities`, { token: scene.token });
 const create = () =>
   app.call('POST', `/accounts/${scene.account}/candidates`, {
@@ -119,13 +122,13 @@ it('ends running requests soon and refuses new ones immediately while the databa
   for (const call of [read, create]) {
     const { answer, ms } = await timed(call);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-    expect(ms).toBeLessThan(1_000);
+    expect(ms).toBeLessThan(AT_ONCE_MS);
   }
   const result = await timed(() => new Deliveries(app).register(scene.token, registrationBody()));
   expect([result.answer.status, result.answer.body.code]).toEqual([500, 'service_unavailable']);
-  expect(result.ms).toBeLessThan(1_000);
+  expect(result.ms).toBeLessThan(AT_ONCE_MS);
   const red = await timed(ready);
-  expect([red.answer.status, red.answer.body.parts.database, red.ms < 1_000]).toEqual([503, 'down', true]);
+  expect([red.answer.status, red.answer.body.parts.database, red.ms < AT_ONCE_MS]).toEqual([503, 'down', true]);
   expect((await app.call('GET', '/health/live')).status).toBe(200);
   relay.silent = false;
   expect(await eventually(async () => (await create()).status === 200, 10_000)).toBe(true);

@@ -298,7 +298,7 @@ describe('starting an embedded PostgreSQL', () => {
     const first = run(data);
     await first.started();
     truncateSync(join(data, 'postgres.log'), 11 * 1024 * 1024);
-    await eventually(() => statSync(join(data, 'postgres.log')).size < 100_000, 3_000);
+    await eventually(() => statSync(join(data, 'postgres.log')).size < 100_000);
     await first.stop();
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).toContain('shut down');
   });
@@ -525,7 +525,7 @@ describe('supervision of the embedded PostgreSQL', () => {
       const pid = postmasterPid(data);
       process.kill(pid, 'SIGKILL');
       await eventually(() => !isAlive(pid));
-      return eventually(() => answers(url), 5_000);
+      return eventually(() => answers(url));
     };
     console.log(`own child back after ${(await restartAfterKill()).toFixed()} ms`);
     await first.kill('SIGKILL');
@@ -548,7 +548,7 @@ describe('supervision of the embedded PostgreSQL', () => {
     await eventually(async () => (await ask(url, `SELECT FROM pg_stat_activity WHERE query LIKE 'DO %'`)).length === 1);
     process.kill(postmasterPid(data), 'SIGKILL');
     await sleep(500);
-    await eventually(() => answers(url), 8_000);
+    await eventually(() => answers(url));
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).toContain('pre-existing shared memory block');
     await service.stop();
   });

@@ -159,12 +159,12 @@ export class Partner {
   }
 
   /** Resolves with the first n notifications once they have arrived. */
-  async received(n: number, timeoutMs = 10_000): Promise<PartnerRequest[]> {
+  async received(n: number, timeoutMs = 20_000): Promise<PartnerRequest[]> {
     return this.wait(() => this.requests, n, `${n} notifications`, timeoutMs);
   }
 
   /** Resolves with the first n notifications of a booking. */
-  async receivedFor(bookingCode: string, n: number, timeoutMs = 10_000): Promise<PartnerRequest[]> {
+  async receivedFor(bookingCode: string, n: number, timeoutMs = 20_000): Promise<PartnerRequest[]> {
     const ofBooking = () => this.requests.filter(({ json }) => json?.booking_code === bookingCode);
     return this.wait(ofBooking, n, `${n} notifications of booking ${bookingCode}`, timeoutMs);
   }
