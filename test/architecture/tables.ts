@@ -88,8 +88,8 @@ export function hiddenTablesIn(root: string): string[] {
 const VOLATILE = /\b(clock_timestamp|timeofday|random|nextval|setval|gen_random_uuid|pg_sleep)\s*\(/g;
 
 /**
- * Returns the volatile SQL functions that the sources call, except in migrations and in the sandbox. Citus refuses an
- * UPDATE with a volatile function, because its result may differ on each server that runs it.
+ * Returns the volatile SQL functions that the sources call, except in migrations and in the sandbox. An UPDATE
+ * with such a function gives each row its own value, which can be neither repeated nor set by a test.
  */
 export function volatileFunctionsIn(root: string): string[] {
   const found = sourcesIn(root)
