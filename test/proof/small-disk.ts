@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 const FULL_MS = 3_000;
 
@@ -16,15 +17,14 @@ export function mountSmallDisk(path: string, stops: (() => unknown)[]): boolean 
   return true;
 }
 
-/** Fills the disk at the path for a few seconds. */
+/**
+ * Fills the disk at the path for a few seconds. Another process fills it, because the partners of the calling program
+ * must go on answering.
+ */
 export async function fillDisk(path: string): Promise<void> {
   const filler = join(path, 'filler');
-  const block = Buffer.alloc(1024 * 1024);
-  try {
-    for (;;) writeFileSync(filler, block, { flag: 'a' });
-  } catch {
-    // Writing the filler ends with an error, which shows that the disk is full.
-  }
+  // The command ends with an error, which shows that the disk is full.
+  await promisify(execFile)('dd', ['if=/dev/zero', `of=${filler}`, 'bs=1M']).catch(() => undefined);
   await pause(FULL_MS);
   rmSync(filler, { force: true });
 }

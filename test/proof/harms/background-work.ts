@@ -106,8 +106,11 @@ export class BackgroundWork {
   }
 
   private async replay(): Promise<void> {
-    const from = new Date(Date.now() - REPLAYED_MS).toISOString().slice(0, 19) + 'Z';
-    const body = { subscription_id: this.options.subscriptionId, filter: { from }, reason: 'again' };
+    // Without `to`, each replay would contain all notifications that were created while the clock was an hour ahead.
+    const [from, to] = [Date.now() - REPLAYED_MS, Date.now()].map(
+      (ms) => new Date(ms).toISOString().slice(0, 19) + 'Z',
+    );
+    const body = { subscription_id: this.options.subscriptionId, filter: { from, to }, reason: 'again' };
     const { job_id } = await this.call('POST', '/admin/notifications/replay', body);
     this.jobs.push(job_id as string);
   }

@@ -162,7 +162,8 @@ async function run(stops: Stop[]): Promise<boolean> {
       [plain, paced].forEach((ledger) => ledger.killed());
     }
     process.stdout.write(
-      `${at + 1}/${rounds.length} ${kind}: ${load.acknowledged.size} bookings, ${paced.busy} times 429\n`,
+      `${at + 1}/${rounds.length} ${kind}: ${load.acknowledged.size} bookings, ` +
+        `${plain.accepted.size} and ${paced.accepted.size} events accepted, ${paced.busy} times 429\n`,
     );
   }
   await load.stop();
