@@ -213,20 +213,6 @@ describe('a partner in the console', () => {
     await partner.expectGoodPage('own-notifications-chosen');
   });
 
-  it('a partner with more subscriptions than a page of the list holds sees all of them', async () => {
-    await app.given.sql(
-      `WITH copies AS (
-         INSERT INTO subscriptions
-         SELECT copy.* FROM subscriptions s, generate_series(1, 210) number,
-           jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'name', 'Copy ' || number)) copy
-         WHERE s.id = $1 RETURNING id)
-       UPDATE users SET subscription_ids = ARRAY(SELECT id FROM copies) WHERE username = $2`,
-      [other.id, invited.username],
-    );
-    await partner.goTo('/own');
-    await eventually(async () => expect(await partner.link(/^Copy \d+$/).count()).toBe(210));
-  });
-
   it('a partner loses its session when an operator disables its user', async () => {
     await open();
     await partner.title('The board');

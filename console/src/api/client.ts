@@ -51,8 +51,8 @@ export async function pageOf<T>(answer: Promise<Answered<T[]>>): Promise<Page<T>
 }
 
 /**
- * Loads all pages of a list one after another, and returns their rows. Use this function only for short lists that are
- * needed as a whole, such as the options of a field.
+ * Loads all pages of a list one after another, and returns their rows. Use this function only for lists whose rows are
+ * the options of a field.
  */
 export async function allOf<T>(load: (query: { cursor?: string; limit: number }) => Promise<Page<T>>): Promise<T[]> {
   const found: T[] = [];

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { allOf, api, dataOf, pageOf } from '../api/client';
+import { api, dataOf } from '../api/client';
 import type { Option } from '../components/fields';
 import { partnerTitle } from '../partners/partner-name';
 
@@ -11,7 +11,7 @@ const REFRESH_MS = 5000;
 
 export const ownSubscriptionsQuery = queryOptions({
   queryKey: ['own', 'subscriptions'],
-  queryFn: ({ signal }) => allOf((query) => pageOf(api.GET('/partner/subscriptions', { params: { query }, signal }))),
+  queryFn: ({ signal }) => dataOf(api.GET('/partner/subscriptions', { params: { query: { limit: 200 } }, signal })),
 });
 
 /** Returns the partner's own subscriptions as options of a field. */
