@@ -1,6 +1,6 @@
 import { escapePointer } from '../validation/members.js';
 import { malformedJson } from '../errors.js';
-import { assertJsonBytes, endOfString, parseJson, stringIn, withoutMark } from './json-text.js';
+import { afterBlanks, assertJsonBytes, endOfString, isBlank, parseJson, stringIn, withoutMark } from './json-text.js';
 
 const MOST_NAMED = 100;
 /**
@@ -63,7 +63,7 @@ class Walk {
   /** Returns JSON Pointers to those repeated members of a well-formed JSON text for which `isFound` returns true. */
   static over(json: Buffer, most: number, isFound: (earlier: Buffer, value: Buffer) => boolean): string[] {
     const walk = new Walk(json, most, isFound);
-    walk.value(walk.afterBlanks(0));
+    walk.value(afterBlanks(json, 0));
     return walk.found;
   }
 
@@ -78,20 +78,15 @@ class Walk {
     return at;
   }
 
-  private afterBlanks(at: number): number {
-    while (isBlank(this.json[at])) at++;
-    return at;
-  }
-
   private object(start: number): number {
     const { json, path } = this;
     // The byte offsets of the values. A Buffer for each of 100,000 values would need much memory.
     const seen = new Map<string, readonly [from: number, to: number]>();
-    let at = this.afterBlanks(start + 1);
+    let at = afterBlanks(json, start + 1);
     while (json[at] !== CLOSE && at < json.length) {
       const end = endOfString(json, at);
       const name = stringIn(json, at, end + 1);
-      const from = this.afterBlanks(this.afterBlanks(end + 1) + 1);
+      const from = afterBlanks(json, afterBlanks(json, end + 1) + 1);
       path.push(name);
       const to = this.value(from);
       const earlier = seen.get(name);
@@ -105,7 +100,7 @@ class Walk {
 
   private list(start: number): number {
     const { json, path } = this;
-    let at = this.afterBlanks(start + 1);
+    let at = afterBlanks(json, start + 1);
     for (let index = 0; json[at] !== CLOSE_LIST && at < json.length; index++) {
       path.push(index);
       at = this.afterComma(this.value(at));
@@ -125,13 +120,10 @@ class Walk {
   }
 
   private afterComma(at: number): number {
-    at = this.afterBlanks(at);
-    return this.json[at] === COMMA ? this.afterBlanks(at + 1) : at;
+    const { json } = this;
+    at = afterBlanks(json, at);
+    return json[at] === COMMA ? afterBlanks(json, at + 1) : at;
   }
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 function isEnd(byte: number | undefined): boolean {

@@ -69,7 +69,7 @@ export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOS
   let opened = false;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
-    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue;
+    if (isBlank(byte)) continue;
     const closes = byte === 0x7d || byte === 0x5d;
     if ((byte === 0x2c || (opened && !closes)) && ++values > mostValues) return 'values';
     opened = byte === 0x7b || byte === 0x5b;
@@ -89,6 +89,17 @@ export function endOfString(json: Buffer, at: number): number {
     while (json[end - 1 - backslashes] === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return end;
   }
+}
+
+/** Returns whether the byte is white space in JSON. */
+export function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Returns the index of the first byte from `at` on that is not white space. */
+export function afterBlanks(json: Buffer, at: number): number {
+  while (isBlank(json[at])) at++;
+  return at;
 }
 
 /**

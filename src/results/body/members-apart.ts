@@ -1,4 +1,4 @@
-import { endOfString, stringIn } from '../../platform/http/json-text.js';
+import { afterBlanks, endOfString, stringIn } from '../../platform/http/json-text.js';
 
 /**
  * Separates some members from the text of a body, at any depth.
@@ -134,11 +134,6 @@ class Copy {
   private keep(from: number, to: number): void {
     this.length += this.json.copy(this.out, this.length, from, to);
   }
-}
-
-function afterBlanks(json: Buffer, at: number): number {
-  while (json[at] === 0x20 || json[at] === 0x0a || json[at] === 0x0d || json[at] === 0x09) at++;
-  return at;
 }
 
 function endOfScalar(json: Buffer, at: number): number {

@@ -1,7 +1,15 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { repeatedMembers } from '../../platform/http/json-members.js';
-import { endOfString, notJson, parseJson, stringIn, withoutMark } from '../../platform/http/json-text.js';
+import {
+  afterBlanks,
+  endOfString,
+  isBlank,
+  notJson,
+  parseJson,
+  stringIn,
+  withoutMark,
+} from '../../platform/http/json-text.js';
 import { canonicalJson } from '../../platform/http/canonical-json.js';
 import { formOf, isObject } from '../../platform/validation/fields.js';
 import { judge, type Judged, type KeptFault } from './result-judgement.js';
@@ -128,12 +136,12 @@ function split(json: Buffer): Parts {
   const members = membersOf(json);
   if (members === null) return { ...NOTHING, value: parseJson(json.toString('utf8')) };
   const apart = new Map<string, Buffer>();
-  const isApart = ({ name }: Member) => name === PHOTO || name === VIDEO_LINK;
-  for (const member of members.filter(isApart)) apart.set(member.name, json.subarray(member.valueAt, member.end));
-  const whole = objectOf(
-    json,
-    members.filter((member) => !isApart(member)),
-  );
+  const kept: Member[] = [];
+  for (const member of members)
+    if (member.name === PHOTO || member.name === VIDEO_LINK)
+      apart.set(member.name, json.subarray(member.valueAt, member.end));
+    else kept.push(member);
+  const whole = objectOf(json, kept);
   const value = parseJson(whole.toString('utf8')) as Record<string, unknown>;
   const { text, apart: deeper } = takeApart(whole, APART);
   for (const [name, literal] of apart) {
@@ -215,15 +223,6 @@ function membersOf(json: Buffer): Member[] | null {
 
 function malformed(): never {
   throw notJson();
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function afterBlanks(json: Buffer, at: number): number {
-  while (isBlank(json[at])) at++;
-  return at;
 }
 
 /** Returns the index after the string whose opening quote is at `at`. */
