@@ -1,4 +1,5 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
 /**
@@ -128,6 +129,23 @@ describe('a registration result', () => {
     const of = (code: unknown) => registrationBody({ examMetaData: { examCode: code, extRecordLocator: locator } });
     expect((await deliveries.register(driver, of(examCode))).status).toBe(200);
     const { body } = await deliveries.register(driver, of([1]));
+    expect(body.code).toBe('validation_error');
+    expect(await listed(staffOfA)).toContain(body.unmatched_result_id);
+    expect(await listed(staffOfZ)).not.toContain(body.unmatched_result_id);
+  });
+
+  it('does not show a result for an erased record to the staff of the account whose exam its locator names', async () => {
+    const locator = app.given.unique('L-');
+    const of = (examCode: string, changes = {}) =>
+      registrationBody({ examMetaData: { examCode, extRecordLocator: locator }, ...changes });
+    const { svc_eligiblity_id: other } = await app.given.eligibility(z);
+    expect((await deliveries.register(driver, of(other as string))).status).toBe(200);
+    const { svc_eligiblity_id: erased, candidate } = await app.given.eligibility(a);
+    const path = `/admin/accounts/${a.account}/candidates/${candidate.candidate_id}/erase`;
+    expect((await ask(operator, 'POST', path, { reason: 'asked for' })).status).toBeLessThan(300);
+    const ERASED = 'SELECT FROM eligibilities WHERE svc_eligiblity_id = $1 AND erased_datetime IS NOT NULL';
+    await eventually(async () => expect(await app.given.sql(ERASED, [erased])).toHaveLength(1));
+    const { body } = await deliveries.register(driver, of(erased as string, { examTakerEmail: [1] }));
     expect(body.code).toBe('validation_error');
     expect(await listed(staffOfA)).toContain(body.unmatched_result_id);
     expect(await listed(staffOfZ)).not.toContain(body.unmatched_result_id);

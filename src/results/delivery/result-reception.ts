@@ -81,8 +81,12 @@ export class ResultReception {
     exam: NamedExam | null,
   ): Promise<DomainError> {
     return this.add(error, body, async () => {
-      const left = exam?.examCode == null ? null : await this.leftOf(exam.examCode, source, body);
-      return { source, accountCode, ...delivery, body: left ?? body, raw: null, hash: body.hash, exam };
+      const examCode = exam?.examCode ?? null;
+      const left = examCode === null ? null : await this.leftOf(examCode, source, body);
+      const sent = { source, accountCode, ...delivery, raw: null, hash: body.hash };
+      if (left === null) return { ...sent, body, exam };
+      // An erasure does not keep the locator, so it must not show the result to another account either.
+      return { ...sent, body: left, exam: { examCode, locator: null } };
     });
   }
 
