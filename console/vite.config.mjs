@@ -8,6 +8,9 @@ import optimizeLocales from '@react-aria/optimize-locales-plugin';
 import { defineConfig } from 'vite';
 import { writeLook } from '../site/look.mjs';
 
+/** The component library, which only dialogs and menus use. */
+const OVERLAYS = /react-aria|react-stately|@internationalized/;
+
 const here = dirname(fileURLToPath(import.meta.url));
 
 export default defineConfig({
@@ -37,10 +40,13 @@ export default defineConfig({
       output: {
         codeSplitting: {
           // Code that several pages share is loaded with the first page, because on a slow network each file costs more
-          // than its bytes.
+          // than its bytes. A group also contains everything that its modules import. React and the component library are
+          // therefore groups of a higher priority.
           groups: [
-            { name: 'first', test: isFirst, priority: 1 },
-            { name: 'shared', test: isShared, minShareCount: 2 },
+            { name: 'first', test: isFirst, priority: 2 },
+            { name: 'react', test: /node_modules\/(react-dom|scheduler|use-sync-external-store)\//, priority: 2 },
+            { name: 'overlays', test: OVERLAYS, priority: 1 },
+            { name: (id, bundle) => (isShared(id, bundle) ? 'shared' : null), minShareCount: 2 },
           ],
         },
       },
@@ -57,14 +63,30 @@ function isFirst(id) {
 }
 
 /**
- * Returns whether a module is shared code: anything except the pages, and except large parts that only some pages need.
+ * Returns whether a module belongs to the shared code. Pages do not, and neither do parts that only some pages use, such
+ * as dialogs.
  */
-function isShared(id) {
-  const isLarge = /react-aria|react-stately|@internationalized|-table\/|table-core|virtual:/.test(id);
-  return !isLarge && !/-page\.tsx|dialog|(components\/(list|table|form|csv|chart)|\/columns)[^/]*\.tsx?$/.test(id);
+function isShared(id, bundle) {
+  return !isOfSomePages(id) && !needsLargePart(id, bundle);
 }
 
-/** Provides the rules for request bodies from the OpenAPI document. */
+const isOfSomePages = (id) =>
+  /-table\/|table-core|-page\.tsx|dialog|(components\/(list|table|form|csv|chart)|\/columns)[^/]*\.tsx?$/.test(id);
+
+const needs = new Map();
+
+/** Returns whether a module imports the component library or the rules of forms, directly or through other modules. */
+function needsLargePart(id, bundle) {
+  if (OVERLAYS.test(id) || /virtual:/.test(id)) return true;
+  // A circular import does not need a large part by itself.
+  if (!needs.has(id)) {
+    needs.set(id, false);
+    needs.set(id, bundle.getModuleInfo(id)?.importedIds.some((imported) => needsLargePart(imported, bundle)) ?? false);
+  }
+  return needs.get(id);
+}
+
+/** Provides the schemas of all request bodies from the OpenAPI document. */
 function fieldRules() {
   const name = 'virtual:field-rules';
   return {
@@ -72,10 +94,22 @@ function fieldRules() {
     resolveId: (id) => (id === name ? `\0${name}` : undefined),
     load(id) {
       if (id !== `\0${name}`) return undefined;
-      const { components } = JSON.parse(readFileSync(join(here, '../docs/openapi.json'), 'utf8'));
-      return `export default ${JSON.stringify(components.schemas)}`;
+      const { components, paths } = JSON.parse(readFileSync(join(here, '../docs/openapi.json'), 'utf8'));
+      const bodies = Object.values(paths).flatMap((path) => Object.values(path).map(({ requestBody }) => requestBody));
+      return `export default ${JSON.stringify(schemasIn(bodies, components.schemas))}`;
     },
   };
+}
+
+/** Returns the schemas to which a part of the OpenAPI document refers, directly or through other schemas. */
+function schemasIn(part, schemas, found = {}) {
+  const names = JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g);
+  for (const [, name] of names) {
+    if (name in found) continue;
+    found[name] = schemas[name];
+    schemasIn(schemas[name], schemas, found);
+  }
+  return found;
 }
 
 /** Makes the page preload the program, which its first script imports, and the font of the Latin alphabet. */

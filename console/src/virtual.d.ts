@@ -1,5 +1,5 @@
 declare module 'virtual:field-rules' {
-  /** The JSON Schemas in the OpenAPI document, by name. */
+  /** The JSON Schemas of request bodies in the OpenAPI document, by name. */
   const schemas: Record<string, unknown>;
   export default schemas;
 }

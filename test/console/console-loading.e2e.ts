@@ -108,6 +108,17 @@ describe('a page that is loading', () => {
     expect(shown).toEqual(['Admit', 'Admit']);
   });
 
+  it('the browser loads at most 500 kB of scripts before it shows the first page', async () => {
+    await driver.page.reload();
+    await driver.page.locator('main h1').waitFor();
+    const bytes = await driver.page.evaluate<number>(`performance
+      .getEntriesByType('resource')
+      .filter(({ name }) => name.endsWith('.js'))
+      .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)`);
+    expect(bytes).toBeGreaterThan(100_000);
+    expect(bytes).toBeLessThan(500_000);
+  });
+
   it('a list shows its previous rows dimmed while the rows for a new filter load', async () => {
     await driver.goTo('/queue/notifications');
     const rows = driver.page.locator('main tbody tr');
