@@ -1,9 +1,10 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp, listen } from './app.js';
 import { Config } from './config.js';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.js';
+import { isAlive } from './platform/embedded-postgres/os-process.js';
 import { migrate } from './platform/database/migrate.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { Readiness } from './platform/observability/readiness.js';
@@ -39,8 +40,8 @@ interface OpenDatabase {
  *    `SANDBOX` setting must be true if the database belongs to a sandbox, and false if it does not.
  * 2. The migrations of the database's schema.
  * 3. The application, which then listens for requests.
- * 4. The data of the sandbox, if the service is a sandbox.
- * 5. The listener for metrics.
+ * 4. The listener for metrics.
+ * 5. The data of the sandbox, if the service is a sandbox.
  * 6. The file `server.json`, which shows that the service has started.
  *
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
@@ -48,7 +49,7 @@ interface OpenDatabase {
 export async function startService(config: Config, onDatabaseLost: (error: Error) => void): Promise<Service> {
   mkdirSync(config.process.dataDir, { recursive: true });
   const serverFile = join(config.process.dataDir, 'server.json');
-  rmSync(serverFile, { force: true });
+  removeServerFile(serverFile);
   const database = await openDatabase(config, onDatabaseLost);
   let app: NestExpressApplication | null = null;
   try {
@@ -61,10 +62,10 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
     const readiness = app.get(Readiness);
     readiness.starting();
     await listen(app, config);
-    const sandbox = config.process.sandbox ? await ensureSandbox(app, config) : null;
-    if (sandbox !== null) await ensureExamples(app, config, sandbox);
     const metrics = app.get(Metrics);
     const metricsUrl = await metrics.listen();
+    const sandbox = config.process.sandbox ? await ensureSandbox(app, config) : null;
+    if (sandbox !== null) await ensureExamples(app, config, sandbox);
     writeFileSync(
       serverFile,
       JSON.stringify({
@@ -126,5 +127,23 @@ async function stop(
   await app.close();
   metrics.close();
   await database.close();
-  rmSync(serverFile, { force: true });
+  removeServerFile(serverFile);
+}
+
+/**
+ * Removes the file `server.json` unless it describes another process that is running. Several processes may share a
+ * data folder. The file then describes the process that started last.
+ */
+function removeServerFile(file: string): void {
+  const pid = pidIn(file);
+  if (pid === undefined || pid === process.pid || !isAlive(pid)) rmSync(file, { force: true });
+}
+
+/** Returns the process id in `server.json`; undefined if the file does not exist or was not written completely. */
+function pidIn(file: string): number | undefined {
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { pid?: number }).pid;
+  } catch {
+    return undefined;
+  }
 }

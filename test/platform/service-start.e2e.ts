@@ -35,6 +35,18 @@ async function withService(
   }
 }
 
+/** Starts the service, which is expected to fail, and returns its error output and its exit code. */
+async function failedStart(dataDir: string, ports: Record<string, string>): Promise<[string, number]> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, ['scripts/start.mjs'], {
+    cwd: root,
+    env: { PATH, HOME, DATA_DIR: dataDir, HOST: '127.0.0.1', LOG_LEVEL: 'fatal', ...ports },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [said, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit') as Promise<[number]>]);
+  return [said, exitCode];
+}
+
 const status = (url: string) =>
   fetch(`${url}/health/ready`).then(
     (answer) => answer.status,
@@ -62,16 +74,8 @@ describe('§1 starting the service', () => {
       await once(taken, 'listening');
       const { port } = taken.address() as AddressInfo;
       const folder = dataFolder();
-      const { PATH, HOME } = process.env;
-      const ports = { HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', [setting]: String(port) };
-      const child = spawn(process.execPath, ['scripts/start.mjs'], {
-        cwd: root,
-        env: { PATH, HOME, DATA_DIR: folder.path, LOG_LEVEL: 'fatal', ...ports },
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
       try {
-        const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-        expect([said, status]).toEqual([
+        expect(await failedStart(folder.path, { PORT: '0', METRICS_PORT: '0', [setting]: String(port) })).toEqual([
           `127.0.0.1:${port} is not available (EADDRINUSE): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
           1,
         ]);
@@ -81,6 +85,47 @@ describe('§1 starting the service', () => {
       }
     },
   );
+
+  it('a second start on a port of a running service explains the failure and leaves the files of that service as they were', async () => {
+    await withService([process.execPath, 'scripts/start.mjs'], async ({ dataDir, url }) => {
+      await eventually(() => existsSync(join(dataDir, 'server.json')), 60_000);
+      const files = ['server.json', 'sandbox.json'].map((name) => join(dataDir, name));
+      const before = files.map((file) => readFileSync(file, 'utf8'));
+      const { metrics_url } = JSON.parse(before[0]) as { metrics_url: string };
+      for (const [setting, { port }] of [
+        ['PORT', new URL(url)],
+        ['METRICS_PORT', new URL(metrics_url)],
+      ] as const) {
+        const [said, exitCode] = await failedStart(dataDir, { PORT: '0', METRICS_PORT: '0', [setting]: port });
+        expect([said, exitCode]).toEqual([expect.stringContaining(`127.0.0.1:${port} is not available`), 1]);
+        expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(before);
+      }
+    });
+  });
+
+  it('when one of two services with the same data folder stops, server.json still describes the other one', async () => {
+    await withService([process.execPath, 'scripts/start.mjs'], async ({ dataDir, url }) => {
+      const file = join(dataDir, 'server.json');
+      const described = () => (existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { pid: number }).pid : 0);
+      await eventually(() => described() > 0, 60_000);
+      const first = described();
+      const { PATH, HOME } = process.env;
+      const second = spawn(process.execPath, ['scripts/start.mjs'], {
+        cwd: root,
+        env: { PATH, HOME, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'fatal' },
+        stdio: 'ignore',
+      });
+      const ended = once(second, 'exit');
+      await eventually(() => described() > 0 && described() !== first, 60_000);
+      const last = described();
+      process.kill(first, 'SIGTERM');
+      await eventually(async () => (await status(url)) === null, 20_000);
+      expect(described()).toBe(last);
+      process.kill(last, 'SIGTERM');
+      await ended;
+      expect(existsSync(file)).toBe(false);
+    });
+  });
 
   it('npm start fails with one line of explanation if the dependencies are not installed', async () => {
     const fresh = mkdtempSync(join(tmpdir(), 'fresh-'));

@@ -65,6 +65,9 @@ export interface EmbeddedPostgresOptions {
  * key.
  */
 const USERS_LOCK = 7_042_318;
+/** A client with the functions that the types of `pg` lack. */
+type Referable = Client & { ref(): void; unref(): void };
+
 const CHECK_EVERY_MS = 500;
 const LAUNCH_PATIENCE_MS = 10_000;
 /**
@@ -201,6 +204,9 @@ class SupervisedPostgres implements EmbeddedPostgres {
   private async shutDown(): Promise<void> {
     clearInterval(this.timer);
     await this.recovering;
+    // From here on the keeper connection keeps the process alive. Otherwise, a process that has nothing else to do would
+    // exit before the answers of the server arrive.
+    if (this.keeper) (this.keeper as Referable).ref();
     if (this.keeper && !(await isLastUser(this.keeper))) {
       this.options.log?.('PostgreSQL is left running: another process uses it');
       return this.keeper.end();
@@ -237,8 +243,8 @@ async function hireKeeper(url: string, database: string): Promise<Client> {
     keeper.end().catch(() => {});
     throw isPassing(error) ? new NotYetError((error as Error).message, { cause: error }) : error;
   }
-  // The keeper connection must not keep an otherwise idle process alive. The types of `pg` lack `unref`.
-  (keeper as Client & { unref(): void }).unref();
+  // The keeper connection must not keep an otherwise idle process alive.
+  (keeper as Referable).unref();
   return keeper;
 }
 
