@@ -60,8 +60,9 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-function fail(error: Error): never {
-  process.stderr.write(`${error.message}\n`);
+function fail(error: NodeJS.ErrnoException): never {
+  const hint = error.code === 'EADDRINUSE' ? ': set PARTNER_PORT to another port' : '';
+  process.stderr.write(`${error.message}${hint}\n`);
   process.exit(1);
 }
 

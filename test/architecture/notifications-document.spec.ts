@@ -1,26 +1,8 @@
-import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { compileFunction } from 'node:vm';
-import type { Express } from 'express';
 import { Webhook } from 'standardwebhooks';
+import { documentedBlocks, isGenuine, receiver } from '../support/documented-receiver';
 
-const document = readFileSync(join(__dirname, '../../docs/notifications.md'), 'utf8');
-const blocks = (language: string) =>
-  [...document.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))].map(([, code]) => code);
-
-type Headers = Record<string, string | undefined>;
-type Store = (id: string, notification: unknown) => Promise<boolean>;
-
-/** Runs the code blocks of docs/notifications.md unchanged. */
-const { isGenuine, receiver } = compileFunction(`${blocks('js').join('\n')}\nreturn { isGenuine, receiver };`, [
-  'require',
-])(createRequire(__filename)) as {
-  isGenuine: (headers: Headers, body: Buffer, secret: string, now?: number) => boolean;
-  receiver: (settings: { secret: string; store: Store }) => Express;
-};
-const vector = blocks('json')
+const vector = documentedBlocks('json')
   .map((text) => JSON.parse(text) as Record<string, string>)
   .find((value) => 'webhook-signature' in value)!;
 const { secret, body, ...headers } = vector;

@@ -1,10 +1,14 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { MemoryStore, NotificationReceiver, parseNotification, UnknownRecord } from '../../clients/partner/src/index';
 import { judge } from '../../clients/partner/src/conformance/judge';
 import { PartnerEndpoint } from '../../clients/partner/src/conformance/partner-endpoint';
 import { Scene } from '../../clients/partner/src/conformance/scene';
 import { SITUATIONS } from '../../clients/partner/src/conformance/situations';
+import { receiver } from '../support/documented-receiver';
 import { startPartner, type Partner, type PartnerRequest } from '../support/partner';
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
@@ -192,6 +196,23 @@ describe('npm run conformance', () => {
     expect(await foundIn(good())).toEqual([]);
   });
 
+  it('npm run conformance finds no fault in a partner that uses the receiver in docs/notifications.md', async () => {
+    const server = receiver({ secret: SECRET, store: () => Promise.resolve() }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/notifications`;
+    const passOn: Answering = async (received, body) => {
+      const sent = Object.entries(received).filter(([name]) => /^(content-type|webhook-.*|event-sequence)$/.test(name));
+      const headers = Object.fromEntries(sent) as Record<string, string>;
+      const { status } = await fetch(url, { method: 'PUT', headers, body });
+      return { status };
+    };
+    try {
+      expect(await foundIn(passOn)).toEqual([]);
+    } finally {
+      server.close();
+    }
+  });
+
   it.each(faulty)('npm run conformance reports the fault of a partner that %s', async (_title, spoil, expected) => {
     expect(expected.length).toBeGreaterThan(0);
     expect(await foundIn(spoil(good()))).toEqual(expect.arrayContaining(expected));
@@ -216,6 +237,17 @@ describe('npm run conformance', () => {
     const untrusted = await judge(scene(partner.url)).next();
     expect(untrusted.value).toMatchObject({ fault: expect.stringMatching(/^no answer: .*(CERT|SIGNATURE|ISSUER)/) });
     expect(() => scene('http://partner.example')).toThrow(TypeError);
+  });
+
+  it('npm run conformance prints its options, and ends with one line if the partner cannot be reached', () => {
+    const conformance = (...options: string[]) =>
+      spawnSync(process.execPath, ['scripts/start.mjs', 'conformance', ...options], { encoding: 'utf8' });
+    expect(conformance('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--candidate ID') });
+    expect(conformance('--url', 'https://localhost:1', '--secret', SECRET)).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^The partner at https:\/\/localhost:1 cannot be reached .*--ca\.\n$/),
+    });
   });
 
   it('npm run conformance cites only sentences that docs/notifications.md contains', () => {

@@ -15,6 +15,9 @@ Sends invented notifications to {url}/notifications, and checks the answers agai
 with CONF. Never against production: name a candidate and an exam that your test system knows, where it takes no others.
 The secret can also be in the environment variable WEBHOOK_SECRET.`;
 
+/** Failures with which no request reaches the partner. */
+const UNREACHABLE = /^no answer: (ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|\w*(CERT|SIGNATURE)\w*)$/;
+
 class WrongUsage extends Error {}
 
 /**
@@ -32,9 +35,14 @@ async function main(): Promise<number> {
       exam: { type: 'string', default: 'CONFORMANCE-EXAM' },
       'client-eligibility': { type: 'string' },
       wait: { type: 'string', default: '10' },
+      help: { type: 'boolean', default: false },
     },
   });
   const { url, secret, ca, header, candidate, exam, wait } = values;
+  if (values.help) {
+    print(USAGE);
+    return 0;
+  }
   if (url === undefined || secret === undefined || !(Number(wait) > 0)) throw new WrongUsage(USAGE);
   keyOf(secret);
   const endpoint = new PartnerEndpoint({
@@ -55,6 +63,12 @@ async function main(): Promise<number> {
     if (fault === null) {
       print(`right  ${title}`);
       continue;
+    }
+    if (all === 1 && UNREACHABLE.test(fault)) {
+      endpoint.close();
+      throw new Error(
+        `The partner at ${url} cannot be reached (${fault}). If its certificate comes from your own certificate authority, pass the authority's certificate with --ca.`,
+      );
     }
     wrong += 1;
     print(`WRONG  ${title}\n         ${fault}\n         docs/notifications.md: “${sentence}”`);
