@@ -5,6 +5,7 @@ import { failureText, reasonText } from '../components/failure-text';
 import { Empty } from '../components/states';
 import { Time } from '../components/time';
 import { requestHeaders } from './curl';
+import { missingAnswerText } from './words';
 
 export interface AttemptsProps {
   notification: Schemas['NotificationDetail'];
@@ -48,7 +49,7 @@ export function Attempts({ notification, subscription }: AttemptsProps) {
               </pre>
             </>
           ) : (
-            <p className="hint">The partner’s answer was empty.</p>
+            <p className="hint">{missingAnswerText(attempt)}</p>
           )}
           <details>
             <summary>Request headers</summary>

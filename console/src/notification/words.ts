@@ -9,6 +9,10 @@ export const FAILURE_OPTIONS: readonly Option[] = [
   ['none', 'Not tried yet'],
 ];
 
+/** Returns a sentence about an attempt without any content of an answer. */
+export const missingAnswerText = ({ http_status: status }: { http_status?: number | null }): string =>
+  status == null ? 'The partner did not answer.' : 'The partner’s answer was empty.';
+
 export const CHANGE_REASON_OPTIONS: readonly Option[] = (
   [
     'BOOKING_CREATED',

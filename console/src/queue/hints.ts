@@ -30,7 +30,7 @@ const OF_REASON: Record<string, Hint> = {
     place: 'settings',
   },
   ECONNREFUSED: {
-    text: 'No server accepts connections at this address. Correct the port, or ask the partner to check the server.',
+    text: 'No server accepts connections at this address. Correct the port, or ask the partner to start the server. Then resend the notifications.',
     place: 'settings',
   },
 };
@@ -54,7 +54,7 @@ export function hintFor({ failure, reason, http_status: status, retry }: Cause):
       };
     case 'connect':
       return {
-        text: 'The service cannot connect to the partner. Ask the partner whether the server is running and whether a firewall blocks the connection.',
+        text: 'The service cannot connect to the partner. Ask the partner whether the server is running and whether a firewall blocks the connection. Then resend the notifications.',
         place: 'partner',
       };
     case 'tls':
@@ -64,7 +64,7 @@ export function hintFor({ failure, reason, http_status: status, retry }: Cause):
       };
     case 'timeout':
       return {
-        text: 'The partner takes too long to answer. Ask the partner for the reason, or increase the answer timeout.',
+        text: 'The partner takes too long to answer. Ask the partner for the reason, or increase the answer timeout. Then resend the notifications.',
         place: 'settings',
       };
     case 'auth':

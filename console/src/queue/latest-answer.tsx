@@ -9,6 +9,7 @@ import { failureText, reasonText } from '../components/failure-text';
 import { Empty, Shown } from '../components/states';
 import { Time } from '../components/time';
 import { notificationQuery } from '../notification/notification-query';
+import { missingAnswerText } from '../notification/words';
 import type { Search } from '../router-search';
 
 /**
@@ -73,7 +74,7 @@ function Answer({ of: { id, booking_code: booking, attempts } }: { of: Schemas['
           {attempt.excerpt}
         </pre>
       ) : (
-        <p className="hint">The partner’s answer was empty.</p>
+        <p className="hint">{missingAnswerText(attempt)}</p>
       )}
       <p>
         <Link to="/notifications/$id" params={{ id }}>
