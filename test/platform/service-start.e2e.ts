@@ -35,16 +35,20 @@ async function withService(
   }
 }
 
-/** Starts the service, which is expected to fail, and returns its error output and its exit code. */
-async function failedStart(dataDir: string, ports: Record<string, string>): Promise<[string, number]> {
+/** Starts the service, which is expected to fail, and returns its error output, its exit code and its log. */
+async function failedStart(dataDir: string, ports: Record<string, string>): Promise<[string, number, string]> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, ['scripts/start.mjs'], {
     cwd: root,
-    env: { PATH, HOME, DATA_DIR: dataDir, HOST: '127.0.0.1', LOG_LEVEL: 'fatal', ...ports },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH, HOME, DATA_DIR: dataDir, HOST: '127.0.0.1', LOG_LEVEL: 'warn', ...ports },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [said, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit') as Promise<[number]>]);
-  return [said, exitCode];
+  const [said, log, [exitCode]] = await Promise.all([
+    text(child.stderr),
+    text(child.stdout),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  return [said, exitCode, log];
 }
 
 const status = (url: string) =>
@@ -78,6 +82,7 @@ describe('§1 starting the service', () => {
         expect(await failedStart(folder.path, { PORT: '0', METRICS_PORT: '0', [setting]: String(port) })).toEqual([
           `127.0.0.1:${port} is not available (EADDRINUSE): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
           1,
+          expect.not.stringContaining('failed'),
         ]);
       } finally {
         taken.close();
@@ -96,8 +101,11 @@ describe('§1 starting the service', () => {
         ['PORT', new URL(url)],
         ['METRICS_PORT', new URL(metrics_url)],
       ] as const) {
-        const [said, exitCode] = await failedStart(dataDir, { PORT: '0', METRICS_PORT: '0', [setting]: port });
-        expect([said, exitCode]).toEqual([expect.stringContaining(`127.0.0.1:${port} is not available`), 1]);
+        expect(await failedStart(dataDir, { PORT: '0', METRICS_PORT: '0', [setting]: port })).toEqual([
+          expect.stringContaining(`127.0.0.1:${port} is not available`),
+          1,
+          expect.not.stringContaining('failed'),
+        ]);
         expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(before);
       }
     });

@@ -151,6 +151,8 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     try {
       await work();
     } catch (error) {
+      // During a shutdown, a round that is under way loses its connection to the database.
+      if (!this.active) return;
       this.logger.warn({ err: error, round: name }, 'a round of delivery failed; the next one tries again');
     } finally {
       this.underWay.delete(name);
