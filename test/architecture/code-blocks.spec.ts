@@ -33,6 +33,8 @@ const RUN_BY: Record<string, string> = {
   'docs/import.md: Import a file': 'test/guide/documents.e2e.ts',
   'docs/install.md: From nothing to the first event': 'scripts/walk.mjs',
   'docs/notifications.md: The request': 'test/guide/documents.e2e.ts',
+  'docs/notifications.md: Poll': 'test/guide/documents.e2e.ts',
+  'docs/notifications.md: Catch up after an outage': 'test/guide/documents.e2e.ts',
   'docs/notifications.md: Verify the signature': 'test/architecture/notifications-document.spec.ts',
   'docs/oauth.md: The token service': 'test/guide/documents.e2e.ts',
   'docs/oauth.md: Programs without a user': 'test/guide/documents.e2e.ts',
@@ -73,7 +75,6 @@ const NOT_RUN: Record<string, string> = {
   'docs/scaling.md: On one machine': 'there is no engine of containers in CI: the drill starts what is in them',
   'docs/notifications.md: Kits, and a test of your endpoint':
     'the walk of the package runs it at an address that exists',
-  'docs/notifications.md: Poll': 'bodies with made-up ids: test/notifications/poll.e2e.ts sends such',
   'docs/notifications.md: Find and heal omissions':
     'a body with made-up values: test/notifications/digest.e2e.ts reads such',
   'docs/install.md: Five minutes': 'the first lines of README.md',

@@ -184,6 +184,37 @@ describe('the command lines of the documents', () => {
     expect(JSON.stringify(last)).toContain('BOOKING_CREATED');
   });
 
+  it('the commands in docs/notifications.md poll notifications, and request failed notifications again', async () => {
+    const { partner_url, ca_pem } = sandbox['partner'] as { partner_url: string; ca_pem: string };
+    const subscribe = async (body: object) =>
+      (await app.call('POST', '/admin/subscriptions', { token: operator, body: { account_code: account, ...body } }))
+        .body['id'] as string;
+    const pushed = await subscribe({ partner_url: `${partner_url}/samples`, ca_pem });
+    const subscription_ids = [pushed, await subscribe({ delivery: 'POLL' })];
+    expect((await app.call('POST', `/admin/subscriptions/${pushed}/verify`, { token: operator })).status).toBe(200);
+    const body = { name: 'Partner', scopes: ['partner'], grants: ['client_credentials'], subscription_ids };
+    const { consumer_key, consumer_secret } = (await app.call('POST', '/admin/applications', { token: operator, body }))
+      .body as Record<string, string>;
+    const booking_code = await book('partner-1');
+    await eventually(async () => {
+      const failed = `/admin/error-queue?subscription_id=${pushed}&retry=MANUAL`;
+      expect((await app.call('GET', failed, { token: operator })).body).toHaveLength(1);
+    });
+    const [poll] = blocksOf('docs/notifications.md', 'Poll', 'sh');
+    const [catchUp] = blocksOf('docs/notifications.md', 'Catch up after an outage', 'sh');
+    const said = await type(`${poll}\necho\n${catchUp}`, {
+      CONSUMER_KEY: consumer_key,
+      CONSUMER_SECRET: consumer_secret,
+    });
+    const [polled, replayed] = said.trim().split('\n');
+    expect(polled).toContain(booking_code);
+    const job = `/admin/jobs/${(JSON.parse(replayed) as { job_id: string }).job_id}`;
+    await eventually(async () =>
+      // The partner refuses every notification.
+      expect((await app.call('GET', job, { token: operator })).body).toMatchObject({ state: 'DONE', failed: 1 }),
+    );
+  });
+
   it('the notification in docs/notifications.md contains every member of the NotificationRequest schema', () => {
     const [body] = blocksOf('docs/notifications.md', 'The request', 'json').map((text) => JSON.parse(text) as object);
     const schema = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')).components.schemas
