@@ -140,10 +140,9 @@ describe('README.md', () => {
       await operator.PATCH('/admin/subscriptions/{id}', { params, body: { ca_pem: subscription.ca_pem } });
 
       const blocks = blocksOf(readFileSync(join(ROOT, 'docs/operations.md'), 'utf8'), 'The error queue');
-      expect(blocks).toHaveLength(4);
-      const shell = new Running(
-        spawn('sh', ['-eu', '-c', blocks.join('\n')], { cwd: folder, env: plain({ BASE: base, OPERATOR: token }) }),
-      );
+      expect(blocks).toHaveLength(5);
+      const env = plain({ BASE: base, OPERATOR: token, ACCOUNT: sandbox.account_code });
+      const shell = new Running(spawn('sh', ['-eu', '-c', blocks.join('\n')], { cwd: folder, env }));
       expect(`${await shell.exit} ${shell.output}`).toMatch(/^0 /);
       expect(shell.output).toMatch(/"state":"(PREPARING|RUNNING|DONE)"/);
       await eventually(async () => (await queued()).length === 0, 30_000);
