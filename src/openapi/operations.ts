@@ -89,7 +89,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/subscriptions/{id}/statistics':
     'The statistics cover the last 7 days by hour: delivered attempts, failed attempts by class, and the 50th and 95th percentile of the duration. They also count the events that are waiting.',
   'GET /admin/notifications': ORDERED_LIST,
-  'GET /admin/notifications/{id}': 'The body is byte for byte the body that is sent with every attempt.',
+  'GET /admin/notifications/{id}': 'Every attempt sends the same bytes. In the response, `body` is the parsed body.',
   'POST /admin/notifications/replay': `${JOB} The notifications keep their ids and bytes, and follow the notifications that are still due for the same booking.`,
   'GET /admin/error-queue': `The error queue contains the notifications that failed and those that wait for a partner that is DOWN. ${ORDERED_LIST}`,
   'GET /admin/error-queue/summary':
@@ -117,7 +117,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /partner/subscriptions/{id}/resume':
     'The status is 403 `suspended_by_operator` when an operator suspended the subscription.',
   'GET /partner/notifications': ORDERED_LIST,
-  'GET /partner/notifications/{id}': 'The body is byte for byte the body that is sent with every attempt.',
+  'GET /partner/notifications/{id}': 'Every attempt sends the same bytes. In the response, `body` is the parsed body.',
   'POST /partner/notifications/{id}/resend':
     'The notification must be in the error queue. A notification that was delivered is sent again by a replay with its id.',
   'POST /partner/notifications/replay':
