@@ -84,6 +84,7 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
       stop: () => stop(app!, config, metrics, database, serverFile),
     };
   } catch (error) {
+    app?.get(Metrics).close();
     await app?.close().catch(() => undefined);
     await database.close();
     throw error;
