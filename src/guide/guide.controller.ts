@@ -6,6 +6,7 @@ import type { Request, Response } from 'express';
 import { HttpConfig } from '../platform/http/http.config.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
+import { brotli } from '../platform/http/brotli.js';
 import { FONT_CACHE } from '../platform/http/look.controller.js';
 
 const TYPES: Record<string, string> = {
@@ -28,6 +29,8 @@ const PICTURE = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 interface GuideFile {
   readonly type: string;
   readonly content: Buffer;
+  /** The compressed content, from the first request that accepts it. Pictures in PNG and fonts are compressed already. */
+  compressed?: Promise<Buffer>;
 }
 
 /** The files of the guide, which are read from the disk on the first request. */
@@ -64,19 +67,19 @@ export class GuideController {
   ) {}
 
   @Get()
-  start(@Req() request: Request, @Res() response: Response): void {
+  async start(@Req() request: Request, @Res() response: Response): Promise<void> {
     // The guide's address must end with a slash, because its pages refer to each other by relative paths.
-    if (request.path.endsWith('/')) this.send('index.html', request, response);
+    if (request.path.endsWith('/')) await this.send('index.html', request, response);
     else response.redirect(308, `${this.config.basePath}/guide/`);
   }
 
   @Get('*path')
-  page(@Req() request: Request, @Res() response: Response): void {
-    this.send((request.params['path'] as unknown as string[]).join('/'), request, response);
+  page(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.send((request.params['path'] as unknown as string[]).join('/'), request, response);
   }
 
   /** Sends a page of the guide. Clients that prefer Markdown get the page as Markdown (RFC 9110 §12.5.1). */
-  private send(name: string, request: Request, response: Response): void {
+  private async send(name: string, request: Request, response: Response): Promise<void> {
     const isPage = name.endsWith('.html');
     if (isPage) response.vary('Accept');
     const prefersMarkdown = isPage && request.accepts(['text/html', 'text/markdown']) === 'text/markdown';
@@ -84,7 +87,16 @@ export class GuideController {
     response.setHeader('Content-Type', file.type);
     if (file.type === TYPES['.woff2']) response.setHeader('Cache-Control', FONT_CACHE);
     if (file.type === TYPES['.svg']) response.setHeader('Content-Security-Policy', PICTURE);
-    response.send(file.content);
+    response.send(await this.encoded(file, request, response));
+  }
+
+  /** Returns the content in compressed form if the client accepts this form and the content is text. */
+  private encoded(file: GuideFile, request: Request, response: Response): Promise<Buffer> | Buffer {
+    if (file.type === TYPES['.png'] || file.type === TYPES['.woff2']) return file.content;
+    response.vary('Accept-Encoding');
+    if (request.acceptsEncodings('br') === false) return file.content;
+    response.setHeader('Content-Encoding', 'br');
+    return (file.compressed ??= brotli(file.content));
   }
 }
 

@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants } from 'node:zlib';
 import type { RequestHandler, Response } from 'express';
+import { brotli } from '../platform/http/brotli.js';
 
-const compress = promisify(brotliCompress);
-const params = { [constants.BROTLI_PARAM_QUALITY]: 6 };
 const folder = dirname(createRequire(__filename).resolve('swagger-ui-dist/package.json'));
 
 /** The files of the package that the page of Swagger UI loads, with their media types. */
@@ -25,7 +22,7 @@ const DOCUMENT = '/swagger-ui-init.js';
 export function swaggerFiles(): RequestHandler {
   const kept = new Map<string, Promise<Buffer>>();
   const compressed = (text: string | Buffer, key: string) => {
-    const known = kept.get(key) ?? compress(text, { params });
+    const known = kept.get(key) ?? brotli(text);
     kept.set(key, known);
     return known;
   };

@@ -99,6 +99,11 @@ describe('the guide on the web', () => {
   it('the API page shows every operation and every member as text, so that a browser’s search finds them', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${app.url}/guide/api.html`);
+    // An operation far below the visible part is not laid out yet. The browser's search finds it all the same (CSS
+    // Containment Level 2, section 4.2), but `innerText` and axe do not.
+    await page.evaluate(
+      `for (const { style } of document.querySelectorAll('article')) style.contentVisibility = 'visible'`,
+    );
     const text = await page.locator('main').innerText();
     const document = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as {
       paths: Record<string, object>;
@@ -198,6 +203,21 @@ describe('the guide on the web', () => {
     expect([again.status, await again.text()]).toEqual([304, '']);
     for (const path of ['nothing.html', '..%2f..%2fpackage.json', '%2e%2e/package.json', 'files', 'decisions'])
       expect([path, (await fetch(`${app.url}/guide/${path}`)).status]).toEqual([path, 404]);
+  });
+
+  it('the guide’s texts are compressed for a client that accepts Brotli, and its fonts and pictures are not', async () => {
+    const coding = async (path: string, accepted: string) => {
+      const response = await fetch(`${app.url}/guide/${path}`, { headers: { 'accept-encoding': accepted } });
+      return [response.headers.get('content-encoding'), response.headers.get('vary'), await response.text()] as const;
+    };
+    for (const path of ['api.html', 'api.md', 'guide.css', 'search.js']) {
+      const [[brief, vary, text], plain] = [await coding(path, 'gzip, br'), await coding(path, 'identity')];
+      expect([path, brief, plain[0]]).toEqual([path, 'br', null]);
+      expect([path, vary, plain[1]]).toEqual([path, plain[1], expect.stringContaining('Accept-Encoding')]);
+      expect(text).toBe(plain[2]);
+    }
+    const [font] = readdirSync(join(pages, 'look')).filter((name) => name.endsWith('.woff2'));
+    expect((await coding(`look/${font}`, 'br'))[0]).toBeNull();
   });
 
   it('the guide check reports a dead link, a diagram that was not drawn, or a missing document', () => {
