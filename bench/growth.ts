@@ -69,11 +69,6 @@ const QUESTIONS: Partial<Record<(typeof NAMES)[number], string>> = {
 };
 /** The maximum factor by which a call may be slower with much data. */
 const MOST_GROWTH = 1.1;
-const SEARCHES = [
-  'search of a candidate by id',
-  'search of candidates by parts of two names',
-  'search of candidates by name',
-] as const;
 /** The maximum p95 of a search with much data, in milliseconds. */
 const MOST_SEARCH_MS = 50;
 /** The statements that are measured over a database connection of this program, without a service. */
@@ -297,7 +292,7 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
         unit: 'ratio' as const,
         goal: { atMost: MOST_GROWTH },
       })),
-      ...SEARCHES.map((name) => ({
+      ...NAMES.filter((name) => name.startsWith('search')).map((name) => ({
         name: `${name}: p95 on much data`,
         value: of(name, 'large', 'p95'),
         unit: 'ms' as const,
