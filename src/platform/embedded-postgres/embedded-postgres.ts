@@ -65,9 +65,6 @@ export interface EmbeddedPostgresOptions {
  * key.
  */
 const USERS_LOCK = 7_042_318;
-/** A client with the functions that the types of `pg` lack. */
-type Referable = Client & { ref(): void; unref(): void };
-
 const CHECK_EVERY_MS = 500;
 const LAUNCH_PATIENCE_MS = 10_000;
 /**
@@ -89,10 +86,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   return server;
 }
 
+/** The keeper connection, with two functions that the types of `pg` lack. */
+type Keeper = Client & { ref(): void; unref(): void };
+
 class SupervisedPostgres implements EmbeddedPostgres {
   adopted = false;
   private postmaster?: Postmaster;
-  private keeper?: Client;
+  private keeper?: Keeper;
   private timer?: NodeJS.Timeout;
   private recovering?: Promise<void>;
   private stopping?: Promise<void>;
@@ -206,7 +206,7 @@ class SupervisedPostgres implements EmbeddedPostgres {
     await this.recovering;
     // From here on the keeper connection keeps the process alive. Otherwise, a process that has nothing else to do would
     // exit before the answers of the server arrive.
-    if (this.keeper) (this.keeper as Referable).ref();
+    this.keeper?.ref();
     if (this.keeper && !(await isLastUser(this.keeper))) {
       this.options.log?.('PostgreSQL is left running: another process uses it');
       return this.keeper.end();
@@ -224,13 +224,13 @@ class SupervisedPostgres implements EmbeddedPostgres {
  * Opens the keeper connection. Only the server of this data folder accepts the secret, and proves by SCRAM that it has
  * the secret. No foreign server is therefore adopted.
  */
-async function hireKeeper(url: string, database: string): Promise<Client> {
+async function hireKeeper(url: string, database: string): Promise<Keeper> {
   const keeper = new Client({
     connectionString: url,
     application_name: 'embedded-postgres keeper',
     connectionTimeoutMillis: 5_000,
     query_timeout: 15_000,
-  });
+  }) as Keeper;
   // The error listener of the keeper connection does nothing, because the `end` handler deals with a lost connection.
   keeper.on('error', () => {});
   try {
@@ -244,7 +244,7 @@ async function hireKeeper(url: string, database: string): Promise<Client> {
     throw isPassing(error) ? new NotYetError((error as Error).message, { cause: error }) : error;
   }
   // The keeper connection must not keep an otherwise idle process alive.
-  (keeper as Referable).unref();
+  keeper.unref();
   return keeper;
 }
 
