@@ -12,7 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 const { sourceRoot, compilerOptions } = JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8'));
-/** The extensions of the files that are copied unchanged. These files are the programs of worker threads. */
+/** The extensions of the files that are copied unchanged. These files are the programs of worker processes. */
 const assets = compilerOptions.assets.map((pattern) => pattern.replace('**/*', ''));
 
 const started = new Date();

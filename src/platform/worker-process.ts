@@ -5,15 +5,15 @@ import { fork, type ChildProcess } from 'node:child_process';
  * job. The first job starts the process, which ends when its parent (this process) ends. If the process has died, the
  * next job starts a new process.
  *
- * Unlike a worker thread, the separate process has its own address space. A job that allocates much memory there does
- * not delay the threads of this process.
+ * A worker thread would share its address space and its garbage collection's helper threads with this process. A job
+ * that allocates much memory would therefore delay the requests of other callers.
  */
 export class WorkerProcess<Job extends object, Result> {
   private child: ChildProcess | null = null;
 
   /**
    * Prepares a process. The process is started for its first job.
-   * @param program the path of the program, which must be CommonJS
+   * @param program the path of the program, which must be CommonJS and load worker-start.cjs
    * @param options options of Node.js for the process
    */
   constructor(
@@ -51,11 +51,14 @@ export class WorkerProcess<Job extends object, Result> {
 
   private start(): ChildProcess {
     const child = fork(this.program, {
-      execArgv: [...this.options],
+      // Only the process's main thread has a low priority (worker-start.cjs), so no other thread may work for it.
+      execArgv: ['--single-threaded', ...this.options],
       // The environment is empty, because the environment of this process contains secrets. The job has everything that
       // the program needs.
       env: {},
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      // This format transmits Buffers as bytes.
+      serialization: 'advanced',
     });
     // The first `error`, `disconnect` or `exit` event shows that the process is dying.
     for (const sign of ['error', 'disconnect', 'exit']) child.on(sign, () => this.forget(child));

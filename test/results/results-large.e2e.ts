@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LABORIOUS_BYTES } from '../../src/platform/http/body';
-import { WorkerThread } from '../../src/platform/worker-thread';
+import { WorkerProcess } from '../../src/platform/worker-process';
 import { ResultReader } from '../../src/results/body/result-reader';
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
@@ -105,14 +105,14 @@ describe('the main thread never parses a large result', () => {
 });
 
 it('does not charge the sender of a large result for processor time that other programs use', async () => {
-  const thread = new WorkerThread<object, { workMs: number }>(
-    join(__dirname, '../../src/results/body/result-reader-thread.cjs'),
-    { execArgv: ResultReader.execArgv },
+  const worker = new WorkerProcess<object, { workMs: number }>(
+    join(__dirname, '../../src/results/body/result-reader-process.cjs'),
+    ResultReader.execArgv,
   );
   const bytes = Buffer.from(JSON.stringify(registrationBody({ userPhotoBase64String: PHOTO })));
   const charged = async () => {
     const times: number[] = [];
-    for (let n = 0; n < 5; n++) times.push((await thread.run({ source: 'REGISTRATION', bytes })).workMs);
+    for (let n = 0; n < 5; n++) times.push((await worker.run({ source: 'REGISTRATION', bytes })).workMs);
     return times.sort((a, b) => a - b)[2];
   };
   await charged();
@@ -121,6 +121,6 @@ it('does not charge the sender of a large result for processor time that other p
   await pause(500);
   const beside = await charged();
   for (const other of others) other.kill('SIGKILL');
-  await thread.end();
+  await worker.end();
   expect(beside).toBeLessThan(3 * alone);
 });

@@ -15,7 +15,7 @@ import { documentChecker, type Answer, type DocumentChecker } from './openapi-ch
 
 export type { Answer };
 
-// If this file runs as TypeScript source, the threads of the service need the TypeScript loader, too.
+// If this file runs as TypeScript source, the worker processes need the TypeScript loader, too.
 if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__dirname, 'run-typescript.cjs'));
 
 export interface CallOptions {

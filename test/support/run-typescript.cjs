@@ -1,4 +1,4 @@
-// Lets a thread of the service run the TypeScript sources. They are compiled in the same way as Jest compiles them.
+// Lets a worker process run the TypeScript sources. They are compiled in the same way as Jest compiles them.
 const { readFileSync } = require('node:fs');
 const Module = require('node:module');
 const { transformSync } = require('@swc/core');

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Fault } from '../../platform/errors.js';
 import { fault } from '../../platform/validation/rules.js';
-import { WorkerThread } from '../../platform/worker-thread.js';
+import { WorkerProcess } from '../../platform/worker-process.js';
 
 const LEAST_GUESSES = 1e8;
 /**
@@ -11,17 +11,17 @@ const LEAST_GUESSES = 1e8;
  */
 const SEPARATORS = /[\s._@+-]/g;
 /**
- * The idle time, in milliseconds, after which the thread that estimates password strength stops. The thread's word
- * lists occupy 34 MB and take 0.2 s to load.
+ * The idle time, in milliseconds, after which the process that estimates password strength is stopped. The
+ * process's word lists occupy 34 MB and take 0.2 s to load.
  */
 const IDLE_MS = 60_000;
 
 /** Refuses passwords that an attacker would find within the first 10^8 guesses, according to the estimate of zxcvbn. */
 @Injectable()
 export class PasswordStrength implements OnApplicationShutdown {
-  private readonly thread = new WorkerThread<{ password: string; known: string[] }, number>(
-    join(__dirname, 'password-strength-worker.cjs'),
-    { resourceLimits: { maxOldGenerationSizeMb: 128 } },
+  private readonly process = new WorkerProcess<{ password: string; known: string[] }, number>(
+    join(__dirname, 'password-strength-process.cjs'),
+    ['--max-old-space-size=128'],
   );
   /** The last estimate in the queue. Estimates of password strength run one after another. */
   private last: Promise<unknown> = Promise.resolve();
@@ -29,7 +29,7 @@ export class PasswordStrength implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     clearTimeout(this.idle);
-    await this.thread.end();
+    await this.process.end();
   }
 
   /** Returns a `password_weak` fault at `/password` if the password is weak. */
@@ -46,11 +46,11 @@ export class PasswordStrength implements OnApplicationShutdown {
   private guesses(password: string, username: string): Promise<number> {
     const estimate = this.last.then(() => {
       clearTimeout(this.idle);
-      return this.thread.run({ password, known: [username, ...username.split(/[._@+-]+/)] });
+      return this.process.run({ password, known: [username, ...username.split(/[._@+-]+/)] });
     });
     this.last = estimate
       .catch(() => undefined)
-      .then(() => (this.idle = setTimeout(() => void this.thread.end(), IDLE_MS).unref()));
+      .then(() => (this.idle = setTimeout(() => void this.process.end(), IDLE_MS).unref()));
     return estimate;
   }
 }

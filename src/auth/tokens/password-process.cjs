@@ -1,11 +1,7 @@
 // The process that hashes passwords. passwords.ts starts this process, which ends when the channel to its parent
 // closes.
-require('../../platform/low-priority.cjs');
+require('../../platform/worker-start.cjs');
 const { hashSync, verifySync } = require('@node-rs/argon2');
-
-// These signals are ignored. A terminal and systemd send them to all processes of the service. However, the service
-// still needs the hashes that are under way, to complete its requests.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
 
 process.on('message', ({ password, cost, hashed }) => {
   try {

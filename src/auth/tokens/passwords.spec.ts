@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { DomainError } from '../../platform/errors.js';
+import { WorkerProcess } from '../../platform/worker-process.js';
 import { holdHashing } from '../../../test/support/races.js';
 import { Passwords, PROCESSES } from './passwords.js';
 
@@ -34,9 +35,11 @@ describe('Passwords', () => {
 
   it('refuses a password check that waits longer than 20 s', async () => {
     const hashed = await passwords.hash('correct horse battery');
+    // The pause of this group would last longer than the test, because the clock is moved.
+    const flow = { group: 'late', member: '' };
     const held = holdHashing();
-    const begun = Array.from({ length: PROCESSES }, () => passwords.verify(FLOW, hashed, 'wrong'));
-    const late = passwords.verify(FLOW, hashed, 'wrong');
+    const begun = Array.from({ length: PROCESSES }, () => passwords.verify(flow, hashed, 'wrong'));
+    const late = passwords.verify(flow, hashed, 'wrong');
     const now = performance.now.bind(performance);
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 21_000);
     held.release();
@@ -75,6 +78,30 @@ describe('Passwords', () => {
     for (const pid of hashingProcesses()) process.kill(pid, 'SIGKILL');
     await passwords.verify(FLOW, hashed, 'correct horse battery').catch(() => undefined);
     await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
+  });
+
+  it('pauses longer after each hash of a group with waiting entries, until the group has no more entries', async () => {
+    jest.useFakeTimers();
+    const begun: number[] = [];
+    const run = jest.spyOn(WorkerProcess.prototype, 'run').mockImplementation(() => {
+      begun.push(performance.now());
+      return Promise.resolve({ value: true, ms: 1 });
+    });
+    const queue = new Passwords();
+    const pausesOf = async (checks: number): Promise<number[]> => {
+      begun.length = 0;
+      const all = Array.from({ length: checks }, () => queue.verify(FLOW, 'a hash', 'a password'));
+      await jest.advanceTimersByTimeAsync(2_000);
+      await Promise.all(all);
+      return begun.map((at, index) => at - (begun[index - 1] ?? at)).filter((ms) => ms > 0);
+    };
+    const [first, ...more] = await pausesOf(60);
+    expect(first).toBeLessThan(8);
+    expect(Math.max(...more)).toBeGreaterThanOrEqual(32);
+    expect((await pausesOf(10))[0]).toBe(first);
+    run.mockRestore();
+    jest.useRealTimers();
+    await queue.onApplicationShutdown();
   });
 
   it('when the queue of password checks is full, refuses only checks of the caller with the most queued checks', async () => {

@@ -23,12 +23,17 @@ const RETRY_AFTER_S = 2;
  */
 const MOST_WAIT_MS = 20_000;
 /**
- * The pauses after a hash, as multiples of the hash's processor time. If other entries wait in the queue, the hashing
- * process pauses for {@link REST_OF_PROCESS}. A group of callers that still has entries pauses for {@link
- * REST_OF_GROUP}.
+ * The pause of the hashing process after a hash if other entries wait in the queue, as a multiple of the hash's
+ * processor time.
  */
 const REST_OF_PROCESS = 1;
-const REST_OF_GROUP = 4;
+/**
+ * The pause after a hash of a group of callers that still has entries, as a multiple of the hash's processor time. It
+ * grows by one with each hash until the group has no more entries. The pauses of a burst are therefore short, and those
+ * of a flood are long.
+ */
+const LEAST_REST_OF_GROUP = 4;
+const MOST_REST_OF_GROUP = 32;
 /**
  * The group of callers that contains the operators who set passwords. It is separate, so that these operators do not
  * wait behind token requests.
@@ -56,6 +61,14 @@ interface Entry {
   readonly reject: (error: unknown) => void;
 }
 
+/** The pause of a group of callers after a hash. */
+interface Pause {
+  /** The time at which the pause ends, as measured by `performance.now()`. */
+  readonly until: number;
+  /** The length of the pause, as a multiple of the hash's processor time. */
+  readonly rest: number;
+}
+
 function newProcess(): HashingProcess {
   return new WorkerProcess(join(__dirname, 'password-process.cjs'), [
     '--max-old-space-size=16',
@@ -71,8 +84,8 @@ function newProcess(): HashingProcess {
  *    turn. Each application is a group, and its callers are addresses. The console's sign-in form is a group, too.
  * 2. When the queue is full, the newest entry of the caller with the most entries, in the group with the most entries,
  *    is refused with 503. An entry that waits too long is also refused.
- * 3. A group that still has waiting entries pauses after each hash for {@link REST_OF_GROUP} times the processor time
- *    of its last hash. A flood therefore takes a fifth of a core, and the latency of other requests stays low.
+ * 3. A group that still has waiting entries pauses after each hash. The pauses become longer until a flood takes 3 % of a
+ *    core, so that the latency of other requests stays low.
  *
  * Never hash a password outside this queue, because the hash would delay all other requests.
  */
@@ -81,8 +94,7 @@ export class Passwords implements OnApplicationShutdown {
   private readonly processes = Array.from({ length: PROCESSES }, newProcess);
   private readonly idle = [...this.processes];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
-  /** The time at which the pause of each paused group ends, as measured by `performance.now()`. */
-  private readonly restingUntil = new Map<string, number>();
+  private readonly pauses = new Map<string, Pause>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**
    * A hash that matches no password. The password of an unknown user is compared with this hash, so that the check
@@ -126,8 +138,9 @@ export class Passwords implements OnApplicationShutdown {
   private handOut(): void {
     clearTimeout(this.wakeUp);
     const now = performance.now();
-    for (const [group, until] of this.restingUntil) if (until <= now) this.restingUntil.delete(group);
-    const hasRested = (group: string): boolean => !this.restingUntil.has(group);
+    for (const [group, { until }] of this.pauses)
+      if (until <= now && !this.waiting.has(group)) this.pauses.delete(group);
+    const hasRested = (group: string): boolean => (this.pauses.get(group)?.until ?? 0) <= now;
     while (this.idle.length > 0) {
       const entry = this.waiting.shift(hasRested);
       if (entry === undefined) break;
@@ -135,7 +148,7 @@ export class Passwords implements OnApplicationShutdown {
       else void this.run(this.idle.pop()!, entry);
     }
     if (this.idle.length === 0 || this.waiting.length === 0) return;
-    const next = Math.min(...this.restingUntil.values());
+    const next = Math.min(...[...this.pauses.values()].map(({ until }) => until).filter((until) => until > now));
     this.wakeUp = setTimeout(() => this.handOut(), next - now);
   }
 
@@ -148,13 +161,19 @@ export class Passwords implements OnApplicationShutdown {
     } catch (error) {
       reject(error);
     }
-    if (this.waiting.has(flow.group)) this.restingUntil.set(flow.group, performance.now() + worked * REST_OF_GROUP);
+    if (this.waiting.has(flow.group)) this.pauseGroup(flow.group, worked);
     const free = (): void => {
       this.idle.push(hashing);
       this.handOut();
     };
     if (this.waiting.length > 0) setTimeout(free, worked * REST_OF_PROCESS);
     else free();
+  }
+
+  private pauseGroup(group: string, workedMs: number): void {
+    const last = this.pauses.get(group)?.rest;
+    const rest = last === undefined ? LEAST_REST_OF_GROUP : Math.min(last + 1, MOST_REST_OF_GROUP);
+    this.pauses.set(group, { until: performance.now() + workedMs * rest, rest });
   }
 }
 

@@ -41,15 +41,6 @@ describe('the rate limit for expensive bodies', () => {
     expect(log).toEqual(['a4', 'a5']);
   });
 
-  it('charges the time above a tenth of a second four times', async () => {
-    pace.charge('a', 150);
-    read('a', 'a1', 1);
-    await pass(2_099);
-    expect(log).toEqual([]);
-    await pass(1);
-    expect(log).toEqual(['a1']);
-  });
-
   it('does not delay the expensive body of a caller who has been idle long enough', async () => {
     pace.charge('a', 100);
     await pass(700);

@@ -7,12 +7,6 @@ import { rateLimited } from '../errors.js';
  */
 const SHARE = 1 / 8;
 /**
- * The processing time of a body, in milliseconds, that counts in full. Each further millisecond counts four times,
- * because a long processing slows down more of the requests that other callers send meanwhile.
- */
-const MOST_PLAIN_MS = 100;
-const CHARGE_OF_MORE = 4;
-/**
  * The longest delay between two bodies of a caller, and the longest time for which a body waits, in milliseconds. A
  * body that would wait longer is refused.
  */
@@ -25,9 +19,8 @@ const MOST_REMEMBERED = 1000;
  * while such a body is processed.
  *
  * 1. The code that processes such a body charges the processing time to the caller.
- * 2. The caller's next body is delayed until the caller's average is an eighth of a core, or less after a body that took
- *    longer than a tenth of a second. The delay does not affect other callers, because `rest` is called before the body
- *    enters a queue.
+ * 2. The caller's next body is delayed until the caller's average is an eighth of a core. The delay does not affect other
+ *    callers, because `rest` is called before the body enters a queue.
  * 3. A body that would wait too long is refused with 429.
  */
 @Injectable()
@@ -51,8 +44,7 @@ export class BodyPace {
 
   charge(caller: string, workMs: number): void {
     if (this.restedAt.size >= MOST_REMEMBERED) this.forgetRested();
-    const charged = workMs + Math.max(workMs - MOST_PLAIN_MS, 0) * (CHARGE_OF_MORE - 1);
-    const rest = Math.max(this.restOf(caller), 0) + charged * (1 / SHARE - 1);
+    const rest = Math.max(this.restOf(caller), 0) + workMs * (1 / SHARE - 1);
     this.restedAt.set(caller, performance.now() + Math.min(rest, MOST_REST_MS));
   }
 

@@ -22,7 +22,7 @@ import { putBack, takeApart, type MemberApart } from './members-apart.js';
  *    stored encrypted, each as JSON text. They are reinserted for callers who may see them. The members of {@link
  *    CREDENTIALS}, and nested photos and links, are treated in the same way at any depth (members-apart.ts).
  * 2. The remaining body is stored as text, which preserves numbers that a double cannot represent, repeated names and
- *    the order of members. The text is kept as bytes, which a thread can transfer and PostgreSQL accepts unchanged.
+ *    the order of members. The text is kept as bytes, which PostgreSQL accepts unchanged.
  * 3. The values are parsed separately, for checks, matching and hashing.
  *
  * Never rebuild the stored text from parsed values.

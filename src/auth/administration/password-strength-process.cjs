@@ -1,5 +1,6 @@
-// Estimates how many guesses a password withstands. password-strength.ts runs this file in a thread.
-const { parentPort } = require('node:worker_threads');
+// The process that estimates how many guesses a password withstands. password-strength.ts starts this process, which
+// ends when the channel to its parent closes.
+require('../../platform/worker-start.cjs');
 const { ZxcvbnFactory } = require('@zxcvbn-ts/core');
 const common = require('@zxcvbn-ts/language-common');
 const english = require('@zxcvbn-ts/language-en');
@@ -12,10 +13,10 @@ const estimator = new ZxcvbnFactory({
   l33tMaxSubstitutions: 10,
 });
 
-parentPort.on('message', ({ password, known }) => {
+process.on('message', ({ password, known }) => {
   try {
-    parentPort.postMessage({ result: estimator.check(password, known).guesses });
+    process.send({ result: estimator.check(password, known).guesses });
   } catch (error) {
-    parentPort.postMessage({ error });
+    process.send({ error: error.message });
   }
 });
