@@ -13,6 +13,14 @@ process.on('message', ({ work }) => {
   process.send(work === 'fail' ? { error: 'of the job' } : { result: work });
 });`;
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 describe('a worker process', () => {
   const folder = mkdtempSync(join(tmpdir(), 'worker-process-'));
   const program = join(folder, 'program.cjs');
@@ -51,6 +59,16 @@ describe('a worker process', () => {
       await worker.run({ work: 'perhaps lost' }).catch(() => undefined);
       expect(await worker.run({ work: 'next' })).toBe('next');
     }
+  });
+
+  it('an idle worker process is ended, and the next job starts it again', async () => {
+    const brief = new WorkerProcess<{ work: string }, string>(program, [], 50);
+    const pid = Number(await brief.run({ work: 'pid' }));
+    for (const until = Date.now() + 5_000; isAlive(pid) && Date.now() < until;)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(isAlive(pid)).toBe(false);
+    expect(await brief.run({ work: 'next' })).toBe('next');
+    await brief.end();
   });
 
   it('every job of a worker process fails if the program file of the process does not exist', async () => {

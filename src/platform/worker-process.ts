@@ -10,15 +10,19 @@ import { fork, type ChildProcess } from 'node:child_process';
  */
 export class WorkerProcess<Job extends object, Result> {
   private child: ChildProcess | null = null;
+  private idle: NodeJS.Timeout | undefined;
 
   /**
    * Prepares a process. The process is started for its first job.
    * @param program the path of the program, which must be CommonJS and load worker-start.cjs
    * @param options options of Node.js for the process
+   * @param mostIdleMs the idle time, in milliseconds, after which the process is ended to release its memory; the next
+   * job then starts it again. Without this time, the process is not ended.
    */
   constructor(
     private readonly program: string,
     private readonly options: readonly string[],
+    private readonly mostIdleMs?: number,
   ) {}
 
   /**
@@ -26,6 +30,7 @@ export class WorkerProcess<Job extends object, Result> {
    * @throws Error if the job fails, or if the process ends before it has completed the job
    */
   async run(job: Job): Promise<Result> {
+    clearTimeout(this.idle);
     const child = (this.child ??= this.start());
     child.ref();
     child.channel?.ref();
@@ -35,11 +40,13 @@ export class WorkerProcess<Job extends object, Result> {
       // An idle child process must not keep this process running.
       child.unref();
       child.channel?.unref();
+      if (this.mostIdleMs) this.idle = setTimeout(() => void this.end(), this.mostIdleMs).unref();
     }
   }
 
   /** Ends the process. A job that is running fails. */
   async end(): Promise<void> {
+    clearTimeout(this.idle);
     const { child } = this;
     this.child = null;
     if (child === null || child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;

@@ -64,6 +64,21 @@ describe('partners in the console', () => {
     await open();
   });
 
+  it('if nothing waits for a partner that is DOWN, its page says that the next notification causes the next attempt', async () => {
+    const setHealth = (health: string, at: string | null) =>
+      app.given.sql(
+        `UPDATE subscriptions SET health = $2, health_changed_at = now(), next_probe_at = $3 WHERE id = $1`,
+        [subscribed.id, health, at],
+      );
+    await setHealth('DOWN', '2026-01-01T00:00:00Z');
+    await open();
+    await driver.page.getByText('with the next notification').waitFor();
+    await driver.goTo('/');
+    await driver.page.locator('.troubles', { hasText: 'next attempt with the next notification' }).waitFor();
+    await setHealth('UP', null);
+    await open();
+  });
+
   it("the console shows each step of sending a sample notification, and the partner's response as plain text", async () => {
     await driver.page.getByLabel('Kind of sample').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();

@@ -18,7 +18,8 @@ const PICTURES = process.env['CONSOLE_PICTURES'];
  * interpreted as markup.
  */
 export class ConsoleDriver {
-  static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
+  /** A name that would do harm if it were interpreted as markup. The pictures of the documents show a plain name. */
+  static readonly MARKUP = PICTURES ? 'Northfield' : '<img src=x onerror="window.hacked = true">';
 
   /** The labels of the controls that the simulated operator has clicked. */
   readonly clicks: string[] = [];

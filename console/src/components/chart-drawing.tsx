@@ -31,6 +31,8 @@ const HOUR_MS = 3_600_000;
 const BELOW = 24;
 const ABOVE = 8;
 const DIGIT_PX = 7;
+/** The height of the smallest bar, in pixels. A single failure in a busy hour must remain visible. */
+const LEAST_BAR_PX = 2;
 
 /** Draws a chart that is as wide as its container. */
 export function ChartDrawing(data: ChartData & { height: number }) {
@@ -60,12 +62,10 @@ function Drawing({ at, series, unit = '', width, height }: Props) {
   const xOf = (time: number) => left + ((width - left) * (time - from)) / Math.max(1, to - from);
   const slot = xOf(from + HOUR_MS) - left;
   const yOf = (value: number) => ABOVE + (height - BELOW - ABOVE) * (1 - value / ticks.at(-1)!);
-  const barOf = (index: number, low: number, high: number) => ({
-    x: xOf(times[index]) + slot * 0.12,
-    y: yOf(high),
-    width: slot * 0.76,
-    height: yOf(low) - yOf(high),
-  });
+  const barOf = (index: number, low: number, high: number) => {
+    const tall = Math.max(yOf(low) - yOf(high), LEAST_BAR_PX);
+    return { x: xOf(times[index]) + slot * 0.12, y: yOf(low) - tall, width: slot * 0.76, height: tall };
+  };
   return (
     <svg className="chart-drawing" width={width} height={height}>
       <pattern id={hatch} width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">

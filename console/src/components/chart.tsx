@@ -76,6 +76,8 @@ interface SparklineProps {
 
 const BAR = 4;
 const SPARK_HEIGHT = 24;
+/** The height of the smallest bar. A single failure among thousands of deliveries must remain visible. */
+const LEAST_HEIGHT = 2;
 
 /**
  * Draws the delivered and failed attempts of each hour as bars without axes, small enough for a table cell. Bars of
@@ -83,8 +85,10 @@ const SPARK_HEIGHT = 24;
  */
 export function Sparkline({ delivered, failed, label }: SparklineProps) {
   const above = Math.max(1, ...delivered);
-  const scale = (SPARK_HEIGHT - 2) / (above + Math.max(0, ...failed));
+  const most = above + Math.max(0, ...failed);
+  const scale = (SPARK_HEIGHT - 2 - LEAST_HEIGHT) / most;
   const line = 1 + above * scale;
+  const heightOf = (count: number) => (count > 0 ? Math.max(count * scale, LEAST_HEIGHT) : 0);
   const width = BAR * delivered.length;
   return (
     <svg
@@ -94,11 +98,12 @@ export function Sparkline({ delivered, failed, label }: SparklineProps) {
       role="img"
       aria-label={label}
     >
+      <title>{label}</title>
       <line x1="0" x2={width} y1={line} y2={line} />
       {delivered.map((count, hour) => (
         <g key={hour}>
-          <rect className="good" x={BAR * hour} y={line - count * scale} width={BAR - 1} height={count * scale} />
-          <rect className="bad" x={BAR * hour} y={line} width={BAR - 1} height={failed[hour] * scale} />
+          <rect className="good" x={BAR * hour} y={line - heightOf(count)} width={BAR - 1} height={heightOf(count)} />
+          <rect className="bad" x={BAR * hour} y={line} width={BAR - 1} height={heightOf(failed[hour])} />
         </g>
       ))}
     </svg>

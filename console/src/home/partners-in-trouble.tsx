@@ -5,6 +5,7 @@ import { Section } from '../components/page';
 import { Empty } from '../components/states';
 import { HeldNote, useSteady } from '../components/steady';
 import { Time } from '../components/time';
+import { NextAttempt } from '../notification/next-attempt';
 import { PartnerLink } from '../notification/partner-link';
 import { partnerTitle } from '../partners/partner-name';
 import { certificateText } from '../partners/condition';
@@ -80,7 +81,7 @@ function Trouble({ partner }: { partner: Partner }) {
             since <Time at={down} compact />
             {probe && (
               <>
-                , next attempt <Time at={probe} compact />
+                , next attempt <NextAttempt at={probe} compact />
               </>
             )}
           </span>

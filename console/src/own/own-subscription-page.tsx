@@ -9,6 +9,7 @@ import { Copyable } from '../components/copy';
 import { Facts, Page, Section } from '../components/page';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
+import { NextAttempt } from '../notification/next-attempt';
 import { eventText, notifiedText } from '../notification/words';
 import { Charts } from '../partners/partner-page';
 import { Certificate } from '../partners/partners-page';
@@ -62,7 +63,7 @@ function Own({ subscription }: { subscription: Schemas['OwnSubscription'] }) {
           ],
           ['Authentication', signInText(subscription.auth)],
           ['Failing since', subscription.failing_since && <Time at={subscription.failing_since} />],
-          ['Next attempt', subscription.next_probe_at && <Time at={subscription.next_probe_at} />],
+          ['Next attempt', subscription.next_probe_at && <NextAttempt at={subscription.next_probe_at} />],
           ['Slowed down until', subscription.paused_until && <Time at={subscription.paused_until} />],
           ['Oldest undelivered event', statistics.oldest_undelivered && <Time at={statistics.oldest_undelivered} />],
           ['Bookings with undelivered events', statistics.bookings_waiting.toLocaleString('en')],

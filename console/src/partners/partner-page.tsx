@@ -16,6 +16,7 @@ import { Facts, Page, Section } from '../components/page';
 import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { Time } from '../components/time';
 import { NOTIFIED_OPTIONS, eventText, notifiedText, retryCauseText } from '../notification/words';
+import { NextAttempt } from '../notification/next-attempt';
 import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
 import { LatestAnswer } from '../queue/latest-answer';
@@ -82,7 +83,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
           ['Maximum requests per second', subscription.max_per_second ?? 'No limit'],
           ['Current requests per second', subscription.pace?.toLocaleString('en')],
           ['Busy until', subscription.paused_until && <Time at={subscription.paused_until} />],
-          ['Next probe', subscription.next_probe_at && <Time at={subscription.next_probe_at} />],
+          ['Next attempt', subscription.next_probe_at && <NextAttempt at={subscription.next_probe_at} />],
           ['Oldest undelivered event', <Time at={statistics.data?.oldest_undelivered} />],
           ['Bookings with undelivered events', statistics.data?.bookings_waiting.toLocaleString('en')],
           ['Next exam with undelivered events', <Time at={statistics.data?.next_booking_on} />],

@@ -22,14 +22,13 @@ export class PasswordStrength implements OnApplicationShutdown {
   private readonly process = new WorkerProcess<{ password: string; known: string[] }, number>(
     join(__dirname, 'password-strength-process.cjs'),
     ['--max-old-space-size=128'],
+    IDLE_MS,
   );
   /** The last estimate in the queue. Estimates of password strength run one after another. */
   private last: Promise<unknown> = Promise.resolve();
-  private idle: NodeJS.Timeout | undefined;
 
-  async onApplicationShutdown(): Promise<void> {
-    clearTimeout(this.idle);
-    await this.process.end();
+  onApplicationShutdown(): Promise<void> {
+    return this.process.end();
   }
 
   /** Returns a `password_weak` fault at `/password` if the password is weak. */
@@ -44,13 +43,10 @@ export class PasswordStrength implements OnApplicationShutdown {
   }
 
   private guesses(password: string, username: string): Promise<number> {
-    const estimate = this.last.then(() => {
-      clearTimeout(this.idle);
-      return this.process.run({ password, known: [username, ...username.split(/[._@+-]+/)] });
-    });
-    this.last = estimate
-      .catch(() => undefined)
-      .then(() => (this.idle = setTimeout(() => void this.process.end(), IDLE_MS).unref()));
+    const estimate = this.last.then(() =>
+      this.process.run({ password, known: [username, ...username.split(/[._@+-]+/)] }),
+    );
+    this.last = estimate.catch(() => undefined);
     return estimate;
   }
 }

@@ -14,6 +14,8 @@ import type { ResultSource } from './results.rules.js';
  * default size of the space for new objects, the objects of a large body are copied several times.
  */
 const OPTIONS = ['--max-old-space-size=256', '--max-semi-space-size=64'];
+/** The idle time, in milliseconds, after which the process is ended. After a large body, it occupies up to 250 MB. */
+const IDLE_MS = 60_000;
 
 interface Refusal {
   code: string;
@@ -58,6 +60,7 @@ export class ResultReader implements OnApplicationShutdown {
   private readonly process = new WorkerProcess<{ source: ResultSource; bytes: Buffer }, Answer>(
     join(__dirname, 'result-reader-process.cjs'),
     [...OPTIONS, ...ResultReader.execArgv],
+    IDLE_MS,
   );
   /** A promise that resolves when the previous read has ended. The process reads only one body at a time. */
   private last: Promise<unknown> = Promise.resolve();
