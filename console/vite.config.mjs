@@ -59,7 +59,7 @@ export default defineConfig({
 
 /** Returns whether a module belongs to the code that requests the signed-in user. */
 function isFirst(id) {
-  return /src\/(main|api\/(session|store|problem|root))\.ts$|node_modules\/react\/|preload-helper/.test(id);
+  return /src\/(main|api\/(session|early|store|problem|root))\.ts$|node_modules\/react\/|preload-helper/.test(id);
 }
 
 /**

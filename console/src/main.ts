@@ -11,19 +11,19 @@ import './style/form.css';
 import './style/overlay.css';
 import './style/chart.css';
 import './style/print.css';
-import { loadSession } from './api/session';
+import { loadFirst } from './api/session';
 import { applyTheme } from './shell/theme';
 
-// The signed-in user is requested while the rest of the program is still being loaded.
 const container = document.getElementById('console')!;
 applyTheme();
-void loadSession();
+void loadFirst();
 // The fonts are loaded before the first page is drawn. Otherwise, content would move when a loaded font replaces the
 // browser's font.
 const fonts = ['1em "Geist Variable"', '1em "Geist Mono Variable"'].map((font) => document.fonts.load(font));
 const patience = new Promise((resolve) => setTimeout(resolve, 2_000));
 const drawable = Promise.race([Promise.allSettled(fonts), patience]);
-Promise.all([import('./app'), drawable]).then(
+// React is started on its own, because a slow phone is blocked for as long as one script is started.
+Promise.all([import('react-dom/client').then(() => import('./app')), drawable]).then(
   ([{ start }]) => start(container),
   (error: Error) => {
     container.textContent = `The console could not be loaded: ${error.message}. Reload the page.`;

@@ -119,6 +119,32 @@ describe('a page that is loading', () => {
     expect(bytes).toBeLessThan(500_000);
   });
 
+  it.each([
+    ['', 'Overview', /\/admin\/overview$/],
+    ['/queue', 'Error queue', /\/admin\/error-queue\/summary$/],
+  ])(
+    'the data of the page "%s" is requested once, while the scripts of the page still load',
+    async (path, title, data) => {
+      const requests: string[] = [];
+      const note = (request: { url(): string }) => void (data.test(request.url()) && requests.push(request.url()));
+      driver.page.on('request', note);
+      let release = () => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await driver.page.route(/\/assets\/app-.*\.js$/, async (route) => {
+        await held;
+        await route.continue();
+      });
+      await driver.page.goto(`${app.url}/console${path}`, { waitUntil: 'commit' });
+      await eventually(() => Promise.resolve(expect(requests).toHaveLength(1)));
+      release();
+      await driver.title(title);
+      await loading().waitFor({ state: 'detached' });
+      expect(requests).toHaveLength(1);
+      driver.page.off('request', note);
+      await driver.page.unroute(/\/assets\/app-.*\.js$/);
+    },
+  );
+
   it('a list shows its previous rows dimmed while the rows for a new filter load', async () => {
     await driver.goTo('/queue/notifications');
     const rows = driver.page.locator('main tbody tr');

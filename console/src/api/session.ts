@@ -8,6 +8,7 @@
 // 3. After the sign-in, the call is retried once. If a different user has signed in, the page is loaded again.
 import type { components } from '../../../clients/typescript/src/openapi';
 import { noteServiceTime } from './clock';
+import { requestEarly, takeEarly } from './early';
 import { ProblemError } from './problem';
 import { CONSOLE_PATH, ROOT } from './root';
 import { Store, useStore } from './store';
@@ -61,6 +62,14 @@ export async function loadSession(): Promise<void> {
   }
 }
 
+/** Fetches the signed-in user, and then the data of an operator's page, while the program is still being loaded. */
+export async function loadFirst(): Promise<void> {
+  await loadSession();
+  const state = sessionState.get();
+  if (state.kind !== 'in' || !state.session.scopes.some((scope) => scope === 'admin' || scope === 'support')) return;
+  requestEarly((url) => reach(new Request(url, { headers: FROM_CONSOLE })));
+}
+
 /**
  * Signs the user in with user name and password.
  * @throws ProblemError
@@ -107,7 +116,7 @@ export function pathToReturnTo(): string | null {
  */
 export async function sessionFetch(request: Request): Promise<Response> {
   const again = request.clone();
-  let response = await reach(request);
+  let response = await (takeEarly(request) ?? reach(request));
   if (response.status === 401) {
     await signedInAgain();
     response = await reach(again);

@@ -1,4 +1,4 @@
-import { useId, useLayoutEffect, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { timeTicks, valueTicks } from './chart-scale';
 import { local } from './time-text';
 
@@ -38,9 +38,8 @@ const LEAST_BAR_PX = 2;
 export function ChartDrawing(data: ChartData & { height: number }) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
+  useEffect(() => {
     const element = place.current!;
-    setWidth(element.clientWidth);
     const sized = new ResizeObserver(() => setWidth(element.clientWidth));
     sized.observe(element);
     return () => sized.disconnect();

@@ -1,3 +1,5 @@
+import { once } from './once';
+
 /** The sort order that the user chose for a table. `id` is the id of a column, and `by` is the direction. */
 export interface Sort {
   id: string;
@@ -9,7 +11,7 @@ interface Sortable<Row> {
   text?: (row: Row) => string | number | null | undefined;
 }
 
-const TEXTS = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+const TEXTS = once(() => new Intl.Collator('en', { numeric: true, sensitivity: 'base' }));
 
 /** Returns the rows, sorted by the text of a column. In both directions, rows without text in this column are last. */
 export function sortedBy<Row>(
@@ -25,7 +27,7 @@ export function sortedBy<Row>(
     .toSorted(([one], [other]) => {
       if (one === '' || other === '') return Number(one === '') - Number(other === '');
       const isNumber = typeof one === 'number' && typeof other === 'number';
-      return sign * (isNumber ? one - other : TEXTS.compare(String(one), String(other)));
+      return sign * (isNumber ? one - other : TEXTS().compare(String(one), String(other)));
     })
     .map(([, row]) => row);
 }

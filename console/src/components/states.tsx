@@ -110,7 +110,7 @@ interface Loaded<T> extends Followed {
  * page depends on the query. Otherwise, other content would move when the data appears.
  */
 export function useInParts<T>({ data, isError, error, dataUpdatedAt, refetch }: Loaded<T>): Loaded<T> {
-  return { data: useDeferredValue(data), isError, error, dataUpdatedAt, refetch };
+  return { data: useDeferredValue(data, undefined), isError, error, dataUpdatedAt, refetch };
 }
 
 /**

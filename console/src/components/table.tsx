@@ -17,6 +17,7 @@ import { counted } from './counted';
 import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
 import { CsvButton } from './list-csv';
 import type { Items } from './items';
+import { useMoreRows } from './more-rows';
 import { Empty } from './states';
 import { SortableHeader } from './sortable-header';
 import { sortedBy, type Sort } from './sort';
@@ -121,6 +122,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   });
   const shown = useMemo(() => columns.filter(({ id }) => visibility[id] !== false), [columns, visibility]);
   const choose = useChoose(selection);
+  const most = useMoreRows(rows.length);
   return (
     <div ref={frame} className="list-frame" tabIndex={-1}>
       <div className="list-bar">
@@ -175,20 +177,23 @@ export function Table<Row extends object>(props: TableProps<Row>) {
               ))}
             </thead>
             <tbody role="rowgroup">
-              {table.getRowModel().rows.map(({ id, original }) => (
-                <TableRow
-                  key={id}
-                  id={id}
-                  row={original}
-                  columns={shown}
-                  label={selection?.label}
-                  chosen={selection?.rows[id] ?? false}
-                  choose={choose}
-                  isGone={gone.has(id)}
-                  item={props.items?.idOf(original)}
-                  isOpen={props.opened !== undefined && props.items?.idOf(original) === props.opened}
-                />
-              ))}
+              {table
+                .getRowModel()
+                .rows.slice(0, most)
+                .map(({ id, original }) => (
+                  <TableRow
+                    key={id}
+                    id={id}
+                    row={original}
+                    columns={shown}
+                    label={selection?.label}
+                    chosen={selection?.rows[id] ?? false}
+                    choose={choose}
+                    isGone={gone.has(id)}
+                    item={props.items?.idOf(original)}
+                    isOpen={props.opened !== undefined && props.items?.idOf(original) === props.opened}
+                  />
+                ))}
             </tbody>
           </table>
         </div>

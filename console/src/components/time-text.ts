@@ -1,3 +1,5 @@
+import { once } from './once';
+
 /** The time zone of the browser. All times that are shown without the name of a place are in this time zone. */
 export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -8,14 +10,15 @@ const FORMAT = {
   hour: '2-digit',
   minute: '2-digit',
 } satisfies Intl.DateTimeFormatOptions;
-const LOCAL = new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZoneName: 'short' });
-const EXACT = new Intl.DateTimeFormat('en-GB', { ...FORMAT, second: '2-digit', timeZoneName: 'short' });
+// Each format takes a slow phone about 10 ms to create, so none is created before it is used.
+const LOCAL = once(() => new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZoneName: 'short' }));
+const EXACT = once(() => new Intl.DateTimeFormat('en-GB', { ...FORMAT, second: '2-digit', timeZoneName: 'short' }));
 const UTC = { ...FORMAT, timeZone: 'UTC', timeZoneName: 'short' } as const;
-const IN_UTC = new Intl.DateTimeFormat('en-GB', UTC);
-const EXACT_IN_UTC = new Intl.DateTimeFormat('en-GB', { ...UTC, second: '2-digit' });
-const DAY = new Intl.DateTimeFormat('en-GB', { day: FORMAT.day, month: FORMAT.month });
-const HOUR = new Intl.DateTimeFormat('en-GB', { hour: FORMAT.hour, minute: FORMAT.minute });
-const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'narrow' });
+const IN_UTC = once(() => new Intl.DateTimeFormat('en-GB', UTC));
+const EXACT_IN_UTC = once(() => new Intl.DateTimeFormat('en-GB', { ...UTC, second: '2-digit' }));
+const DAY = once(() => new Intl.DateTimeFormat('en-GB', { day: FORMAT.day, month: FORMAT.month }));
+const HOUR = once(() => new Intl.DateTimeFormat('en-GB', { hour: FORMAT.hour, minute: FORMAT.minute }));
+const RELATIVE = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'narrow' }));
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3600],
@@ -27,17 +30,17 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
  * @param exact whether the seconds are included
  */
 export function local(moment: Date, exact = false): string {
-  return (exact ? EXACT : LOCAL).format(moment);
+  return (exact ? EXACT : LOCAL)().format(moment);
 }
 
 /** Returns the local day without the year: `14 May`. */
 export function dayText(moment: Date): string {
-  return DAY.format(moment);
+  return DAY().format(moment);
 }
 
 /** Returns the local time of day: `09:00`. */
 export function hourText(moment: Date): string {
-  return HOUR.format(moment);
+  return HOUR().format(moment);
 }
 
 /**
@@ -63,14 +66,14 @@ export function localIn(moment: Date, zone: string): string {
 
 /** Returns the time in UTC. The date is included if it differs from the local date. */
 export function utc(moment: Date, exact = false): string {
-  const text = (exact ? EXACT_IN_UTC : IN_UTC).format(moment);
+  const text = (exact ? EXACT_IN_UTC : IN_UTC)().format(moment);
   return moment.getDate() === moment.getUTCDate() ? text.slice(text.indexOf(', ') + 2) : text;
 }
 
 export function relative(moment: Date, now: number): string {
   const seconds = (moment.getTime() - now) / 1000;
   for (const [unit, length] of UNITS)
-    if (Math.abs(seconds) >= length) return RELATIVE.format(Math.trunc(seconds / length), unit);
+    if (Math.abs(seconds) >= length) return RELATIVE().format(Math.trunc(seconds / length), unit);
   return seconds > 30 ? 'in under a minute' : 'just now';
 }
 

@@ -1,5 +1,5 @@
 import { Link, Outlet, useMatches, useRouter, useRouterState } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useDeferredValue, useEffect, useState } from 'react';
 import { areasFor } from '../areas';
 import { sessionState, type Session } from '../api/session';
 import { isPartner } from '../own/partner-session';
@@ -30,6 +30,8 @@ function SignedInShell({ session }: { session: Session }) {
   useEffect(() => openMenu(false), [path]);
   const isAdminOnly = useMatches({ select: (matches) => matches.some(({ staticData }) => staticData.adminOnly) });
   const ofPartner = isPartner(session);
+  // The page is drawn after the navigation, in small steps, so that a slow phone stays responsive.
+  const isPageDrawn = useDeferredValue(true, false);
   useRestLoaded();
   useKeys({
     // The command palette is only for operators, because it finds candidates and partners.
@@ -91,7 +93,7 @@ function SignedInShell({ session }: { session: Session }) {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
-        {isAdminOnly && !session.scopes.includes('admin') ? <AdminOnly /> : <Outlet />}
+        {isAdminOnly && !session.scopes.includes('admin') ? <AdminOnly /> : isPageDrawn && <Outlet />}
         <NotLive />
       </main>
       <Toasts />
