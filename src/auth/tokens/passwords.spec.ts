@@ -80,7 +80,7 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
   });
 
-  it('pauses longer after each hash of a group with waiting entries, until the group has no more entries', async () => {
+  it('pauses longer after each hash of a caller with waiting entries, until the caller has no more entries', async () => {
     jest.useFakeTimers();
     const begun: number[] = [];
     const run = jest.spyOn(WorkerProcess.prototype, 'run').mockImplementation(() => {
@@ -99,6 +99,16 @@ describe('Passwords', () => {
     expect(first).toBeLessThan(8);
     expect(Math.max(...more)).toBeGreaterThanOrEqual(32);
     expect((await pausesOf(10))[0]).toBe(first);
+    // Another caller of the same group does not wait for the pauses of the flood.
+    const all = Array.from({ length: 60 }, () => queue.verify(FLOW, 'a hash', 'a password'));
+    await jest.advanceTimersByTimeAsync(1_000);
+    const from = performance.now();
+    let waited = Infinity;
+    const other = queue.verify({ ...FLOW, member: 'another address' }, 'a hash', 'a password');
+    void other.then(() => (waited = performance.now() - from));
+    await jest.advanceTimersByTimeAsync(1_000);
+    await Promise.all([other, ...all]);
+    expect(waited).toBeLessThan(8);
     run.mockRestore();
     jest.useRealTimers();
     await queue.onApplicationShutdown();

@@ -27,13 +27,14 @@ const MOST_WAIT_MS = 20_000;
  * processor time.
  */
 const REST_OF_PROCESS = 1;
+/** The pause of a group of callers after a hash if the group still has entries, as a multiple in the same way. */
+const REST_OF_GROUP = 4;
 /**
- * The pause after a hash of a group of callers that still has entries, as a multiple of the hash's processor time. It
- * grows by one with each hash until the group has no more entries. The pauses of a burst are therefore short, and those
- * of a flood are long.
+ * The longest pause of a caller that still has entries. Its first pause is as long as that of its group, and grows by one
+ * with each hash until the caller has no more entries. The pauses of a burst are therefore short, and those of a flood
+ * are long.
  */
-const LEAST_REST_OF_GROUP = 4;
-const MOST_REST_OF_GROUP = 32;
+const MOST_REST_OF_CALLER = 32;
 /**
  * The group of callers that contains the operators who set passwords. It is separate, so that these operators do not
  * wait behind token requests.
@@ -61,8 +62,9 @@ interface Entry {
   readonly reject: (error: unknown) => void;
 }
 
-/** The pause of a group of callers after a hash. */
+/** The pause of a caller after a hash. */
 interface Pause {
+  readonly flow: Flow;
   /** The time at which the pause ends, as measured by `performance.now()`. */
   readonly until: number;
   /** The length of the pause, as a multiple of the hash's processor time. */
@@ -84,8 +86,9 @@ function newProcess(): HashingProcess {
  *    turn. Each application is a group, and its callers are addresses. The console's sign-in form is a group, too.
  * 2. When the queue is full, the newest entry of the caller with the most entries, in the group with the most entries,
  *    is refused with 503. An entry that waits too long is also refused.
- * 3. A group that still has waiting entries pauses after each hash. The pauses become longer until a flood takes 3 % of a
- *    core, so that the latency of other requests stays low.
+ * 3. A group that still has waiting entries pauses after each hash, so that it takes at most a fifth of a core. A caller
+ *    that still has waiting entries pauses for longer and longer, until its flood takes 3 % of a core. The latency of
+ *    other requests therefore stays low, and other callers of the same group do not wait for the flood.
  *
  * Never hash a password outside this queue, because the hash would delay all other requests.
  */
@@ -94,6 +97,9 @@ export class Passwords implements OnApplicationShutdown {
   private readonly processes = Array.from({ length: PROCESSES }, newProcess);
   private readonly idle = [...this.processes];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
+  /** The time at which the pause of each paused group ends, as measured by `performance.now()`. */
+  private readonly groupsRestingUntil = new Map<string, number>();
+  /** The latest pause of each caller that still has entries, by {@link keyOf}. */
   private readonly pauses = new Map<string, Pause>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**
@@ -132,15 +138,17 @@ export class Passwords implements OnApplicationShutdown {
   }
 
   /**
-   * Gives the next entries of the queue to idle processes. If only paused groups have entries, the function runs again
+   * Gives the next entries of the queue to idle processes. If only paused callers have entries, the function runs again
    * when the first pause ends.
    */
   private handOut(): void {
     clearTimeout(this.wakeUp);
     const now = performance.now();
-    for (const [group, { until }] of this.pauses)
-      if (until <= now && !this.waiting.has(group)) this.pauses.delete(group);
-    const hasRested = (group: string): boolean => (this.pauses.get(group)?.until ?? 0) <= now;
+    for (const [group, until] of this.groupsRestingUntil) if (until <= now) this.groupsRestingUntil.delete(group);
+    for (const [key, { flow, until }] of this.pauses)
+      if (until <= now && !this.waiting.has(flow.group, flow.member)) this.pauses.delete(key);
+    const hasRested = (flow: Flow): boolean =>
+      !this.groupsRestingUntil.has(flow.group) && (this.pauses.get(keyOf(flow))?.until ?? 0) <= now;
     while (this.idle.length > 0) {
       const entry = this.waiting.shift(hasRested);
       if (entry === undefined) break;
@@ -148,7 +156,8 @@ export class Passwords implements OnApplicationShutdown {
       else void this.run(this.idle.pop()!, entry);
     }
     if (this.idle.length === 0 || this.waiting.length === 0) return;
-    const next = Math.min(...[...this.pauses.values()].map(({ until }) => until).filter((until) => until > now));
+    const ends = [...this.groupsRestingUntil.values(), ...Array.from(this.pauses.values(), ({ until }) => until)];
+    const next = Math.min(...ends.filter((until) => until > now));
     this.wakeUp = setTimeout(() => this.handOut(), next - now);
   }
 
@@ -161,7 +170,7 @@ export class Passwords implements OnApplicationShutdown {
     } catch (error) {
       reject(error);
     }
-    if (this.waiting.has(flow.group)) this.pauseGroup(flow.group, worked);
+    this.pause(flow, worked);
     const free = (): void => {
       this.idle.push(hashing);
       this.handOut();
@@ -170,11 +179,19 @@ export class Passwords implements OnApplicationShutdown {
     else free();
   }
 
-  private pauseGroup(group: string, workedMs: number): void {
-    const last = this.pauses.get(group)?.rest;
-    const rest = last === undefined ? LEAST_REST_OF_GROUP : Math.min(last + 1, MOST_REST_OF_GROUP);
-    this.pauses.set(group, { until: performance.now() + workedMs * rest, rest });
+  private pause(flow: Flow, workedMs: number): void {
+    const now = performance.now();
+    const { group, member } = flow;
+    if (this.waiting.has(group)) this.groupsRestingUntil.set(group, now + workedMs * REST_OF_GROUP);
+    if (!this.waiting.has(group, member)) return;
+    const last = this.pauses.get(keyOf(flow))?.rest ?? REST_OF_GROUP - 1;
+    const rest = Math.min(last + 1, MOST_REST_OF_CALLER);
+    this.pauses.set(keyOf(flow), { flow, until: now + workedMs * rest, rest });
   }
+}
+
+function keyOf({ group, member }: Flow): string {
+  return JSON.stringify([group, member]);
 }
 
 function overloaded(): Error {

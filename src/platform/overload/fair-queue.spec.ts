@@ -15,9 +15,16 @@ describe('a fair queue', () => {
     expect([queue.shift(), queue.length]).toEqual([undefined, 0]);
   });
 
-  it('a fair queue skips a group that may not be served yet, and keeps the position of the group', () => {
+  it('a fair queue skips a group or a member that may not be served yet, and keeps its position', () => {
     const [queue] = queueOf(9, 'Aa1', 'Ba1', 'Ba2');
-    expect([queue.shift((group) => group !== 'A'), ...rest(queue)]).toEqual(['Ba1', 'Aa1', 'Ba2']);
+    expect([queue.shift(({ group }) => group !== 'A'), ...rest(queue)]).toEqual(['Ba1', 'Aa1', 'Ba2']);
+    const [other] = queueOf(9, 'Aa1', 'Ab1', 'Aa2');
+    expect([other.shift(({ member }) => member !== 'a'), ...rest(other)]).toEqual(['Ab1', 'Aa1', 'Aa2']);
+    expect([queue.has('A'), queueOf(1, 'Aa1')[0].has('A', 'a'), queueOf(1, 'Aa1')[0].has('A', 'b')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
   });
 
   it('a full fair queue drops an entry from its largest group: the newest entry of the member with the most entries', () => {

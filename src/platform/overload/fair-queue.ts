@@ -38,16 +38,19 @@ export class FairQueue<Entry> {
     return this.count > this.most ? this.drop({ group, member }) : null;
   }
 
-  has(group: string): boolean {
-    return this.groups.has(group);
+  /** Returns whether the group has entries and, if a member is given, whether this member has entries. */
+  has(group: string, member?: string): boolean {
+    const members = this.groups.get(group);
+    return members !== undefined && (member === undefined || members.has(member));
   }
 
-  /** Removes and returns the next entry of a group for which `mayHaveOne` returns true; undefined if there is none. */
-  shift(mayHaveOne: (group: string) => boolean = () => true): Entry | undefined {
-    const first = [...this.groups].find(([group]) => mayHaveOne(group));
-    if (first === undefined) return undefined;
-    const [group, members] = first;
-    const [[member, entries]] = members;
+  /** Removes and returns the next entry of a flow for which `mayHaveOne` returns true; undefined if there is none. */
+  shift(mayHaveOne: (flow: Flow) => boolean = () => true): Entry | undefined {
+    const next = this.nextFlow(mayHaveOne);
+    if (next === undefined) return undefined;
+    const { group, member } = next;
+    const members = this.groups.get(group)!;
+    const entries = members.get(member)!;
     const entry = entries.shift()!;
     this.count--;
     // If the member still has entries, it moves behind the other members of its group. If the group still has entries,
@@ -57,6 +60,12 @@ export class FairQueue<Entry> {
     this.groups.delete(group);
     if (members.size > 0) this.groups.set(group, members);
     return entry;
+  }
+
+  private nextFlow(mayHaveOne: (flow: Flow) => boolean): Flow | undefined {
+    for (const [group, members] of this.groups)
+      for (const member of members.keys()) if (mayHaveOne({ group, member })) return { group, member };
+    return undefined;
   }
 
   /**
