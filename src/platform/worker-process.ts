@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 
 /**
- * Runs one job at a time in a separate process. The program of the process sends `{ result }` or `{ error }` for each
+ * Runs jobs one after another in a separate process. The program of the process sends `{ result }` or `{ error }` for each
  * job. The first job starts the process, which ends when its parent (this process) ends. If the process has died, the
  * next job starts a new process.
  *
@@ -11,6 +11,8 @@ import { fork, type ChildProcess } from 'node:child_process';
 export class WorkerProcess<Job extends object, Result> {
   private child: ChildProcess | null = null;
   private idle: NodeJS.Timeout | undefined;
+  /** A promise that resolves when the latest job has ended. */
+  private last: Promise<unknown> = Promise.resolve();
 
   /**
    * Prepares a process. The process is started for its first job.
@@ -26,10 +28,16 @@ export class WorkerProcess<Job extends object, Result> {
   ) {}
 
   /**
-   * Runs a job in the process. The caller must ensure that no other job is running.
+   * Runs a job in the process, after all earlier jobs.
    * @throws Error if the job fails, or if the process ends before it has completed the job
    */
-  async run(job: Job): Promise<Result> {
+  run(job: Job): Promise<Result> {
+    const done = this.last.then(() => this.runNow(job));
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  private async runNow(job: Job): Promise<Result> {
     clearTimeout(this.idle);
     const child = (this.child ??= this.start());
     child.ref();

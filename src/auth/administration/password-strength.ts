@@ -24,8 +24,6 @@ export class PasswordStrength implements OnApplicationShutdown {
     ['--max-old-space-size=128'],
     IDLE_MS,
   );
-  /** The last estimate in the queue. Estimates of password strength run one after another. */
-  private last: Promise<unknown> = Promise.resolve();
 
   onApplicationShutdown(): Promise<void> {
     return this.process.end();
@@ -43,10 +41,6 @@ export class PasswordStrength implements OnApplicationShutdown {
   }
 
   private guesses(password: string, username: string): Promise<number> {
-    const estimate = this.last.then(() =>
-      this.process.run({ password, known: [username, ...username.split(/[._@+-]+/)] }),
-    );
-    this.last = estimate.catch(() => undefined);
-    return estimate;
+    return this.process.run({ password, known: [username, ...username.split(/[._@+-]+/)] });
   }
 }

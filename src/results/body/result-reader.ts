@@ -62,8 +62,6 @@ export class ResultReader implements OnApplicationShutdown {
     [...OPTIONS, ...ResultReader.execArgv],
     IDLE_MS,
   );
-  /** A promise that resolves when the previous read has ended. The process reads only one body at a time. */
-  private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly pace: BodyPace) {}
 
@@ -79,9 +77,7 @@ export class ResultReader implements OnApplicationShutdown {
     if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readHere(source, bytes);
     let workMs = MOST_WORK_MS;
     try {
-      const job = this.last.then(() => this.process.run({ source, bytes }));
-      this.last = job.catch(() => undefined);
-      const answer = await job;
+      const answer = await this.process.run({ source, bytes });
       workMs = (answer.workMs + bytes.length * ARRIVAL_MS_PER_BYTE) * chargeOf(answer);
       if ('refusal' in answer) return { refusal: refused(answer.refusal), bytes };
       const { kept, facts, faults, isRefused } = answer;
