@@ -1,4 +1,4 @@
-import './heap.js';
+import './platform/heap.js';
 import 'reflect-metadata';
 import { Config } from './config.js';
 import { ConfigError } from './platform/environment-reader.js';

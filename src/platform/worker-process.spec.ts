@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WorkerProcess } from './worker-process.js';
 
@@ -9,6 +9,7 @@ process.on('message', ({ work }) => {
   if (work === 'exit') process.exit(1);
   if (work === 'kill') process.kill(process.pid, 'SIGKILL');
   if (work === 'disconnect') return process.disconnect();
+  if (work === 'priority') return process.send({ result: String(require('node:os').getPriority()) });
   if (work === 'pid') return process.send({ result: String(process.pid) });
   process.send(work === 'fail' ? { error: 'of the job' } : { result: work });
 });`;
@@ -36,6 +37,10 @@ describe('a worker process', () => {
     expect(await worker.run({ work: 'one' })).toBe('one');
     await expect(worker.run({ work: 'fail' })).rejects.toThrow('of the job');
     expect(await worker.run({ work: 'two' })).toBe('two');
+  });
+
+  it('a worker process has a low priority', async () => {
+    expect(Number(await worker.run({ work: 'priority' }))).toBe(constants.priority.PRIORITY_BELOW_NORMAL);
   });
 
   it.each(['throw', 'exit', 'kill', 'disconnect'])(

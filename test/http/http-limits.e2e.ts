@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { rateLimited } from '../../src/platform/errors';
+import { BodyPace } from '../../src/platform/overload/body-pace';
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 
@@ -127,6 +129,31 @@ describe('Expect: 100-continue', () => {
     wire.send(body);
     expect(await wire.until('svc_eligiblity_id')).toMatch(/\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     wire.end();
+  });
+
+  it('reads a large body only when the pause of its sender is over', async () => {
+    let endPause: () => void;
+    const pausing = new Promise<void>((resolve) => (endPause = resolve));
+    const rest = jest.spyOn(app.app.get(BodyPace), 'rest').mockReturnValueOnce(pausing);
+    const body = JSON.stringify({ ...registrationBody(), overAllComments: 'x'.repeat(64 * 1024) });
+    const wire = await Wire.open();
+    wire.head('POST', RESULTS, bearer(), JSON_TYPE, `Content-Length: ${body.length}`, 'Expect: 100-continue');
+    while (rest.mock.calls.length === 0) await pause(10);
+    expect(await wire.until('100 Continue', 300)).toBe('');
+    endPause!();
+    expect(await wire.until('100 Continue')).not.toBe('');
+    wire.send(body);
+    expect(await wire.until('"code"')).toMatch(/\r\n\r\nHTTP\/1\.1 400 /);
+    wire.end();
+  });
+
+  it('a caller that would have to wait too long gets its response before the body is read', async () => {
+    jest.spyOn(app.app.get(BodyPace), 'rest').mockRejectedValueOnce(rateLimited.error());
+    const wire = await Wire.open();
+    wire.head('POST', RESULTS, bearer(), JSON_TYPE, 'Content-Length: 5000000', 'Expect: 100-continue');
+    await wire.until('"code":"rate_limited"');
+    expect(wire.text).toMatch(/^HTTP\/1\.1 [45]\d\d [^]*\r\nConnection: close\r\n/);
+    expect(await wire.closes()).toBe(true);
   });
 
   it.each([

@@ -132,6 +132,8 @@ class Arriving {
     if (this.sent) request.on('data', this.onSent);
     if (unpacking) request.pipe(unpacking).on('error', this.onUnpackable);
     this.source.on('end', this.onEnd).on('data', this.onData);
+    // The sender may have disconnected before the body was read. There is no further event then.
+    if (request.destroyed) this.fail(malformedRequest.error());
   }
 
   private get source(): Request | Transform {

@@ -15,7 +15,7 @@ import type { ResultSource } from './results.rules.js';
  */
 const OPTIONS = ['--max-old-space-size=256', '--max-semi-space-size=64'];
 /** The idle time, in milliseconds, after which the process is ended. After a large body, it occupies up to 250 MB. */
-const IDLE_MS = 60_000;
+const IDLE_MS = 5 * 60_000;
 
 interface Refusal {
   code: string;
