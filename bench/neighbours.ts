@@ -16,7 +16,6 @@ import type { Stage } from './stage.js';
 const DATABASE = 'neighbours';
 const CALLS_PER_SECOND = 100;
 const KINDS = ['create', 'read'] as const;
-const QUIET = 'quiet';
 /**
  * The number of tokens per second that another application requests from another address during the flood of token
  * requests.
@@ -43,6 +42,17 @@ interface Sizes {
   rows: number;
 }
 
+/** The figures of one phase. The response times are in milliseconds. */
+interface Phase {
+  readonly create: number;
+  readonly read: number;
+  /** Null if no other application requested tokens. */
+  readonly tokenP95: number | null;
+  /** The processor time of the service for each call. */
+  readonly microseconds: number;
+}
+type Phases = ReadonlyMap<string, { readonly quiet: Phase[]; readonly loaded: Phase[] }>;
+
 /** Starts the load of another client, the neighbour. The returned function stops the load. */
 type Neighbour = (round: number) => Promise<() => Promise<unknown>>;
 
@@ -64,42 +74,46 @@ export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Sec
   const { scene } = service;
   const caller = new Caller(service.url, await service.clientToken(), CONNECTIONS);
   const pids = { service: [service.pid], postgres: [await stage.postmaster()] };
-  const phases: [string, Neighbour][] = [[QUIET, () => Promise.resolve(() => Promise.resolve())]];
-  phases.push(...Object.entries(neighbours));
-  const p99s = new Map(phases.map(([name]) => [name, { create: [] as number[], read: [] as number[] }]));
-  const microseconds: number[] = [];
-  const tokens: number[] = [];
+  const phases: Phases = new Map(Object.keys(neighbours).map((name) => [name, { quiet: [], loaded: [] }]));
   await caller.call('POST', `/accounts/${scene.accountCode}/candidates`, createBody(scene, 'seeded-1'));
+
+  let calls = 0;
+  const measure = async (requestsTokens: boolean): Promise<Phase> => {
+    const [[creates, reads, tokens], used] = await withProcessorTime(pids, () =>
+      Promise.all([
+        atRate(CALLS_PER_SECOND, sizes.seconds, () =>
+          caller.call('POST', `/accounts/${scene.accountCode}/candidates`, createBody(scene, `called-${calls++}`)),
+        ),
+        atRate(CALLS_PER_SECOND, sizes.seconds, () => caller.call('GET', readPath(scene, 1))),
+        requestsTokens
+          ? atRate(TOKENS_PER_SECOND, sizes.seconds, async () => void (await service.operatorToken()))
+          : null,
+      ]),
+    );
+    return {
+      create: quantile(creates, 0.99),
+      read: quantile(reads, 0.99),
+      tokenP95: tokens && quantile(tokens, 0.95),
+      microseconds: (used.service / (creates.length + reads.length)) * 1e6,
+    };
+  };
   // Round 0 warms up the service and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
-    for (const [name, begin] of number % 2 === 0 ? phases : phases.toReversed()) {
-      const end = await begin(number);
-      const label = `${number}-${phases.findIndex(([phase]) => phase === name)}`;
-      const [[creates, reads, granted], used] = await withProcessorTime(pids, () =>
-        Promise.all([
-          atRate(CALLS_PER_SECOND, sizes.seconds, (call) =>
-            caller.call(
-              'POST',
-              `/accounts/${scene.accountCode}/candidates`,
-              createBody(scene, `called-${label}-${call}`),
-            ),
-          ),
-          atRate(CALLS_PER_SECOND, sizes.seconds, () => caller.call('GET', readPath(scene, 1))),
-          name === FLOOD
-            ? atRate(TOKENS_PER_SECOND, sizes.seconds, async () => void (await service.operatorToken()))
-            : null,
-        ]),
-      );
-      await end();
-      if (number === 0) continue;
-      p99s.get(name)!.create.push(quantile(creates, 0.99));
-      p99s.get(name)!.read.push(quantile(reads, 0.99));
-      if (granted !== null) tokens.push(quantile(granted, 0.95));
-      if (name === QUIET) microseconds.push((used.service / (creates.length + reads.length)) * 1e6);
+    for (const [name, begin] of Object.entries(neighbours)) {
+      const { quiet, loaded } = number === 0 ? { quiet: [], loaded: [] } : phases.get(name)!;
+      const alone = async () => quiet.push(await measure(false));
+      const beside = async () => {
+        const end = await begin(number);
+        loaded.push(await measure(name === FLOOD));
+        await end();
+      };
+      // The speed of a machine may change within minutes. The calls without a neighbour are therefore measured directly
+      // before or after those with the neighbour.
+      for (const phase of number % 2 === 0 ? [alone, beside] : [beside, alone]) await phase();
     }
   }
   await caller.close();
-  return sectionOf(p99s, microseconds, tokens, sizes);
+  return sectionOf(phases, sizes);
 }
 
 const TOKEN_FIGURE = 'token: p95 of another application beside a flood of token requests';
@@ -108,43 +122,53 @@ function besideOf(kind: string, name: string): string {
   return `${kind}: p99 beside ${name} to that alone`;
 }
 
-function sectionOf(
-  p99s: Map<string, Record<(typeof KINDS)[number], number[]>>,
-  microseconds: number[],
-  tokens: number[],
-  { rounds, seconds, rows }: Sizes,
-): Section {
-  const quiet = p99s.get(QUIET)!;
-  const toQuiet = (name: string, kind: (typeof KINDS)[number]) => medianRatio(p99s.get(name)![kind], quiet[kind]);
+function sectionOf(phases: Phases, { rounds, seconds, rows }: Sizes): Section {
+  const quiet = [...phases.values()].flatMap((phase) => phase.quiet);
+  const loadedOf = (name: string) => phases.get(name)!.loaded;
+  const timesQuiet = (name: string, kind: (typeof KINDS)[number]) =>
+    medianRatio(
+      loadedOf(name).map((phase) => phase[kind]),
+      phases.get(name)!.quiet.map((phase) => phase[kind]),
+    );
+  const p99Of = (measured: readonly Phase[], kind: (typeof KINDS)[number]) =>
+    round(median(measured.map((phase) => phase[kind])));
+  const tokens = loadedOf(FLOOD).map(({ tokenP95 }) => tokenP95!);
+  const names = [...phases.keys()];
+  const measuredOf = (measured: readonly Phase[]) =>
+    `p99 ${KINDS.map((kind) => `of ${kind}s ${p99Of(measured, kind)} ms`).join(', ')}`;
   return {
     title: 'Neighbours',
     method:
       `The table shows the p99 of ${CALLS_PER_SECOND} creates and ${CALLS_PER_SECOND} reads a second, without other load ` +
       'and with each kind of load. ' +
-      `Each figure is the median of ${rounds} rounds of ${seconds} s. Token requests: 16 clients at another address request ` +
+      `Each figure is the median of ${rounds} rounds of ${seconds} s. The calls without other load are measured directly ` +
+      'before or after those with each kind of load. Token requests: 16 clients at another address request ' +
       `tokens with passwords, without pauses and without a rate limit. Large bodies: another tenant sends each body as ` +
       `soon as the previous body is answered. Import: a file of ${rows.toLocaleString('en')} rows. Bulk job: an operator ` +
       'resends an error queue to a partner on the same machine.',
     table: [
       ['Other load', 'create, p99 ms', 'times as without load', 'read, p99 ms', 'times as without load'],
-      ...[...p99s.keys()].map((name) => [
+      ['none', ...KINDS.flatMap((kind) => [p99Of(quiet, kind), round(1)])],
+      ...names.map((name) => [
         name,
-        ...KINDS.flatMap((kind) => [round(median(p99s.get(name)![kind])), round(toQuiet(name, kind))]),
+        ...KINDS.flatMap((kind) => [p99Of(loadedOf(name), kind), round(timesQuiet(name, kind))]),
       ]),
     ],
     figures: [
-      ...[...p99s.keys()]
-        .filter((name) => name !== QUIET)
-        .flatMap((name) =>
-          KINDS.map((kind) => ({
-            name: besideOf(kind, name),
-            value: toQuiet(name, kind),
-            unit: 'ratio' as const,
-            goal: { atMost: 1.5 },
-          })),
-        ),
+      ...names.flatMap((name) =>
+        KINDS.map((kind) => ({
+          name: besideOf(kind, name),
+          value: timesQuiet(name, kind),
+          unit: 'ratio' as const,
+          goal: { atMost: 1.5 },
+        })),
+      ),
       { ...ofRounds(TOKEN_FIGURE, 'ms', tokens), goal: { atMost: 1000 } },
-      ofRounds('processor time of the service a call at a steady rate', 'µs', microseconds),
+      ofRounds(
+        'processor time of the service a call at a steady rate',
+        'µs',
+        quiet.map(({ microseconds }) => microseconds),
+      ),
     ],
     asked: [
       {
@@ -152,16 +176,13 @@ function sectionOf(
         measured: `p95 ${round(median(tokens))} ms`,
         judged: { [TOKEN_FIGURE]: 'ms' },
       },
-      ...[...p99s.keys()].map((name) => ({
-        question:
-          name === QUIET ? 'One tenant, without load by others' : `One tenant, during ${name} by another tenant`,
-        measured: `p99 ${KINDS.map((kind) => `of ${kind}s ${round(median(p99s.get(name)![kind]))} ms`).join(', ')}`,
-        judged:
-          name === QUIET
-            ? {}
-            : Object.fromEntries(
-                KINDS.map((kind) => [besideOf(kind, name), `times as long for ${kind}s as without this load`]),
-              ),
+      { question: 'One tenant, without load by others', measured: measuredOf(quiet), judged: {} },
+      ...names.map((name) => ({
+        question: `One tenant, during ${name} by another tenant`,
+        measured: measuredOf(loadedOf(name)),
+        judged: Object.fromEntries(
+          KINDS.map((kind) => [besideOf(kind, name), `times as long for ${kind}s as without this load`]),
+        ),
       })),
     ],
   };
