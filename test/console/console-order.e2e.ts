@@ -117,6 +117,8 @@ describe('a list of the console', () => {
     await driver.page.getByRole('columnheader', { name: 'Candidate' }).getByRole('button').click();
     const note = 'Only the first 1,000 rows are sorted. Narrow the filters to sort all rows.';
     await driver.page.getByText(note, { exact: true }).waitFor({ timeout: 60_000 });
+    // The first table of the console is drawn in steps.
+    await driver.page.locator('tbody tr').nth(999).waitFor();
     expect(await driver.page.locator('tbody tr').count()).toBe(1_000);
   }, 120_000);
 });
