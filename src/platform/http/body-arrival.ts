@@ -35,6 +35,8 @@ interface Arrival {
    * received bytes; otherwise the body is refused immediately.
    */
   readonly keepBroken?: boolean;
+  /** Resolves when the caller need not wait any more. Until then, the body is not read. */
+  readonly rest?: () => Promise<void>;
   /** The memory budget of the caller, to which the received bytes of the body are charged. */
   readonly space?: BodySpace;
 }
@@ -48,7 +50,12 @@ export class BrokenCoding extends Error {
 
 /** Returns whether the headers of the request announce a body. */
 export function hasBody(request: Request): boolean {
-  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+  return request.headers['transfer-encoding'] !== undefined || statedLength(request) > 0;
+}
+
+/** Returns the length of the body according to the Content-Length header, in bytes; 0 without this header. */
+export function statedLength(request: Request): number {
+  return Number(request.headers['content-length'] ?? 0);
 }
 
 /**
@@ -61,12 +68,13 @@ export function hasBody(request: Request): boolean {
  * 5. A refused body is not read to its end: the connection is closed after the response.
  *
  * @throws DomainError payload_too_large, unsupported_media_type, request_timeout, malformed_request,
- * service_unavailable
+ * service_unavailable, and the errors of `rest`
  * @throws BrokenCoding
  */
 export async function readBytes(request: Request, response: Response, arrival: Arrival): Promise<Buffer> {
   try {
-    if (Number(request.headers['content-length'] ?? 0) > arrival.limit) throw payloadTooLarge.error();
+    if (statedLength(request) > arrival.limit) throw payloadTooLarge.error();
+    if (arrival.rest) await arrival.rest();
     const unpacking = unpackerOf(request, arrival);
     sendContinue(request, response);
     return await new Promise<Buffer>((resolve, reject) => new Arriving(request, unpacking, arrival, resolve, reject));

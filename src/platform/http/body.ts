@@ -16,8 +16,7 @@ import { expectLargeBodies } from '../heap.js';
 import { malformedRequest, unsupportedMediaType, type DomainError } from '../errors.js';
 import { FairSemaphore } from '../overload/fair-semaphore.js';
 import { ACCESS, type AccessRule } from './access.js';
-import { BrokenCoding, codingRefusal, hasBody, readBytes } from './body-arrival.js';
-import { closeAfterAnswer } from './connection.js';
+import { BrokenCoding, codingRefusal, hasBody, readBytes, statedLength } from './body-arrival.js';
 import { BodyMemory, memorySpent } from '../overload/body-memory.js';
 import { BodyPace } from '../overload/body-pace.js';
 import { parseJsonBody } from './json-members.js';
@@ -169,8 +168,8 @@ class LargeBodyReader implements NestInterceptor {
     try {
       // A large body is read only when its sender need not wait any more. A body that is kept in memory for seconds moves
       // to V8's old generation, and freeing it there slows down the requests of other callers.
-      if (isAnnouncedLaborious(request, limit)) await this.pace.rest(caller);
-      const arrival = { limit, unpack: true, asSent: refusal?.isPacked, keepBroken: asBytes, space };
+      const rest = statedLength(request) > LABORIOUS_BYTES ? () => this.pace.rest(caller) : undefined;
+      const arrival = { limit, unpack: true, asSent: refusal?.isPacked, keepBroken: asBytes, space, rest };
       const bytes = await readBytes(request, response, arrival).catch((error: unknown) => {
         if (!(error instanceof BrokenCoding)) throw error;
         refusal = { error: malformedRequest.error({ detail: UNPACKABLE }), isPacked: true };
@@ -194,7 +193,6 @@ class LargeBodyReader implements NestInterceptor {
       }
       return leave;
     } catch (error) {
-      closeAfterAnswer(request, response);
       space.leave();
       throw error;
     }
@@ -233,12 +231,6 @@ function announcedBytes(request: Request, limit: number): number {
   const plain = (request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
   const length = request.headers['content-length'];
   return plain && length !== undefined ? Number(length) : limit;
-}
-
-/** Returns whether the announced length shows that a body within the limit is parsed outside the event loop. */
-function isAnnouncedLaborious(request: Request, limit: number): boolean {
-  const length = Number(request.headers['content-length'] ?? 0);
-  return length > LABORIOUS_BYTES && length <= limit;
 }
 
 /** Returns the name under which the memory of a body is charged. All users of an application share one name. */
